@@ -1,6 +1,6 @@
 /** The kinds of objects that commands accept: how an operand names an object, and how its id is found. */
 import * as z from 'zod/mini'
-import { type Cluster, clusterList } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { type AnyList, type ItemOf, longestFilterText } from '#contract/list.ts'
@@ -145,6 +145,9 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   const { items } = await api.call(userList, { query })
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
+
+/** The cluster with its servers. */
+export const clusterOf = async (api: Api, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await idOf(api, cluster, text) } })
 
 /** The id of a current or former server of the cluster. Searches only these servers, because a new server may have the name of a former one. */
 export function memberId({ name, servers, former_servers }: Cluster, text: string): string {

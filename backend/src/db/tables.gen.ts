@@ -176,6 +176,8 @@ export interface Tables {
     agreed_disks: DefaultJson<Columns['cluster_server.agreed_disks']>
     images: OptionalJson<Columns['cluster_server.images']>
     overwrite_seen: string | null
+    waits: Generated<boolean>
+    keeps_disks: Generated<boolean>
   }
   cluster_server_base: {
     cluster_id: string

@@ -90,6 +90,15 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   WaitlistEntry: [WaitlistEntry, 'A person on the waitlist.'],
 }
 
+/** Descriptions of fields of the two calls that take a change. */
+const forChanges = (fields: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, text]) => [
+      [`clusterPlan.${name}`, text],
+      [`clusterChange.${name}`, text],
+    ]),
+  )
+
 /** Description of a parameter or body field by its name; by `call.name` if the meaning differs in one call. */
 export const meanings: Readonly<Record<string, string>> = {
   address: 'Street address.',
@@ -111,6 +120,12 @@ export const meanings: Readonly<Record<string, string>> = {
   at: 'Time before which the change does not begin.',
   in_window: "Whether the change goes on only while the cluster's maintenance window is open.",
   kind: 'What is changed.',
+  by: 'The server that takes the place of the other one, with its role.',
+  ...forChanges({
+    force: 'True: the server does not answer. It is removed without a reset, and reset as soon as it answers.',
+    role: 'Role of the server in the cluster.',
+    servers: 'The servers that are added, removed, or change their role.',
+  }),
   start: 'When the change begins. Default: at once.',
   window: 'The maintenance window; null removes it.',
   'clusterChange.seen': 'The `seen` value of the plan. The request is refused if the plan has changed since.',
@@ -160,7 +175,7 @@ export const meanings: Readonly<Record<string, string>> = {
   install_disk: 'Device path of the disk for Talos. Default: the smallest fixed disk that is large enough; empty disks are preferred.',
   interface: 'Link that carries the workload. Default: the link that Steelyard reaches the server on.',
   iss: 'The issuer that the provider names.',
-  keep_workload_disks: 'True: do not wipe the workload disks that were named when the cluster was created.',
+  keep_workload_disks: 'True: do not wipe the workload disks that were named when the server joined its cluster.',
   kernel_args: 'Additional kernel arguments, one per item.',
   kubeconfig: "Text of an admin's kubeconfig, to check that it belongs to the same cluster.",
   kubernetes_version: 'Version of Kubernetes. Default: the newest that the Talos version supports.',

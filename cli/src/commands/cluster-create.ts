@@ -41,7 +41,7 @@ export const createOptions = {
 type CreateOptions = Given<Operands, typeof createOptions>['options']
 
 /** `SERVER=VALUE` pairs. Each server must belong to the cluster. */
-function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
+export function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const pair of pairs) {
     const [server = '', value = ''] = pair.split(/=(.*)/s)
@@ -76,7 +76,7 @@ async function patchesOf(options: readonly string[], servers: readonly string[])
 }
 
 /** The option's value for a server. Throws CliError if the option was given twice for the server. */
-function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
+export function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
   const entered = values.get(server)
   if (entered && entered.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
   return entered?.[0]

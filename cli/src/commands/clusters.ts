@@ -7,14 +7,12 @@ import {
   clusterList,
   clusterPreview,
   clusterServerFailure,
-  clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
 import { lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
 import { command, type Command, type Context, listCommand, objectCommand } from '../command.ts'
-import { CliError } from '../exit.ts'
 import { fileOptions, writeSecretFile } from '../files.ts'
 import * as noun from '../nouns.ts'
 import { facts, table } from '../table.ts'
@@ -24,7 +22,7 @@ import { showBegun, waitOption, waitOr } from '../watch.ts'
 import { checksText } from './checks.ts'
 import { shownWindow } from './cluster-changes/run-change.ts'
 import { createOptions, readNewCluster } from './cluster-create.ts'
-import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
+import { withDisks } from './confirm-disks.ts'
 import { resumedText } from './operations.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
@@ -61,8 +59,6 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ],
     'No servers',
   )}`
-
-const clusterOf = async ({ api }: Context, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, text) } })
 
 const credentials = (what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command =>
   command({
@@ -160,35 +156,12 @@ export const clusterCommands: Command[] = [
     done: (context, begun, { options }) => showBegun(context, begun, options.wait, `Cluster ${oneLine(begun.operation.target.name)} is being deleted`),
   }),
   command({
-    name: 'cluster replace',
-    summary: 'Replace a server that failed during the creation of its cluster. The disk of the replacement is wiped.',
-    operands: { cluster: noun.cluster, server: { value: 'SERVER', help: 'Name or id of the server that failed' } },
-    options: {
-      by: { kind: 'text', value: 'SERVER', help: 'Name or id of the server that takes its place. Required' },
-      ...confirmOption,
-      ...waitOption,
-    },
-    examples: ['cluster replace web brave-otter-042 --by calm-lake-007 --wait'],
-    async run(context, { operands, options }) {
-      const { api } = context
-      if (options.by === undefined)
-        throw new CliError('usage', '--by is missing', { hint: 'steelyard server list --eligible shows the servers that can take its place' })
-      const cluster = await clusterOf(context, operands.cluster)
-      const params = { id: cluster.id, node_id: noun.memberId(cluster, operands.server) }
-      const node_id = await noun.idOf(api, noun.server, options.by)
-      const begun = await withDisks(context, [{ node_id }], confirmedDisks(options['confirm-disk']), (confirmed_disks) =>
-        api.call(clusterServerReplace, { params, body: { node_id, confirmed_disks } }),
-      )
-      return showBegun(context, begun, options.wait, `${oneLine(options.by)} takes the place of ${oneLine(operands.server)} in ${oneLine(cluster.name)}`)
-    },
-  }),
-  command({
     name: 'cluster failure',
     summary: 'Show the reason of the last failure of a server, and the last lines of its log from the boot that failed.',
     operands: { cluster: noun.cluster, server: noun.server },
     examples: ['cluster failure web brave-otter-042'],
     async run(context, { operands }) {
-      const cluster = await clusterOf(context, operands.cluster)
+      const cluster = await noun.clusterOf(context.api, operands.cluster)
       const params = { id: cluster.id, node_id: noun.memberId(cluster, operands.server) }
       context.show(await context.api.call(clusterServerFailure, { params }), ({ reason, log }) => {
         if (reason === null && log === null) return `Nothing has failed on ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`

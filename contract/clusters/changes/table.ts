@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks } from '../../servers/disks.ts'
+import { joiningSteps, leavingSteps } from '../steps.ts'
 
 type Named = { readonly name: string }
 
@@ -22,7 +23,46 @@ export const sharedChangeSteps = {
   'etcd-healthy': () => 'Every member of etcd is healthy',
 } as const
 
+/** Steps of a server that leaves: drained first, and let run workload again if it stays after all. */
+const departingSteps = { drain: sharedChangeSteps.drain, ...leavingSteps, uncordon: (s: Named) => `Let ${s.name} run workload again if it stays` } as const
+
 export const changeTable = {
+  clusterGrow: {
+    ...everyChange,
+    change: 'grow',
+    title: 'Add servers to',
+    steps: joiningSteps,
+    audit: 'cluster.grow_requested',
+    event: 'An addition of servers was requested',
+    command: 'cluster grow',
+  },
+  clusterShrink: {
+    ...everyChange,
+    change: 'shrink',
+    title: 'Remove servers from',
+    steps: departingSteps,
+    audit: 'cluster.shrink_requested',
+    event: 'A removal of servers was requested',
+    command: 'cluster shrink',
+  },
+  clusterRole: {
+    ...everyChange,
+    change: 'role',
+    title: 'Change roles of servers of',
+    steps: { ...departingSteps, ...joiningSteps },
+    audit: 'cluster.role_requested',
+    event: 'A change of roles was requested',
+    command: 'cluster role',
+  },
+  clusterReplace: {
+    ...everyChange,
+    change: 'replace',
+    title: 'Replace a running server of',
+    steps: { ...departingSteps, ...joiningSteps },
+    audit: 'cluster.replace_requested',
+    event: 'A replacement of a server was requested',
+    command: 'cluster replace',
+  },
   clusterDefragment: {
     ...everyChange,
     change: 'defragment',

@@ -178,6 +178,7 @@ export function clusters(parts: ClusterParts) {
   engine.register(memberReconciler(parts))
   engine.register(changeReconciler(parts))
   parts.operations.worksPerServer(clusterQueue, memberQueue)
+  parts.operations.worksPerServer(changeQueue, memberQueue)
 
   const wake = async (tx: Tx, id: string): Promise<void> => {
     await engine.wake(tx, clusterQueue, id)

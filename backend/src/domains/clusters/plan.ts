@@ -30,6 +30,14 @@ const whole = (key: WholeStep): PlannedStep => ({ key, title: wholeSteps[key](),
 const stepsOf = (server: PlannedServer, places: readonly Place[]): PlannedStep[] =>
   places.filter((p) => p !== 'done').map((p) => ({ key: stepKey(p, server.node_id), title: placeSteps[p](server), node_id: server.node_id }))
 
+/** Steps of a server that joins, and of one that leaves, for changes of a running cluster. */
+export const joiningStepsOf = (server: PlannedServer): PlannedStep[] => stepsOf(server, placesOf(server.role))
+export const leavingStepsOf = (server: PlannedServer): PlannedStep[] =>
+  stepsOf(
+    server,
+    leaving.filter((place) => place !== 'forget-member' || server.role === 'control_plane'),
+  )
+
 const inOrder = (servers: readonly PlannedServer[]) => [...servers.filter((s) => s.role === 'control_plane'), ...servers.filter((s) => s.role === 'worker')]
 
 /** The steps of a creation: control planes first, because workers get their configuration after a control plane answers. */
@@ -56,7 +64,6 @@ export function deletionSteps(servers: readonly PlannedServer[], forced: boolean
 
 /** The steps by which a single server leaves its cluster. `unwise`: a warning about the remaining control planes. */
 export const resetSteps = (server: PlannedServer, unwise: string | null): PlannedStep[] =>
-  stepsOf(
-    server,
-    leaving.filter((place) => place !== 'forget-member' || server.role === 'control_plane'),
-  ).map((step) => (unwise !== null && step.key === stepKey('forget-member', server.node_id) ? { ...step, title: `${step.title}. ${unwise}` } : step))
+  leavingStepsOf(server).map((step) =>
+    unwise !== null && step.key === stepKey('forget-member', server.node_id) ? { ...step, title: `${step.title}. ${unwise}` } : step,
+  )

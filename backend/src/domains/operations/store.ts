@@ -99,7 +99,7 @@ export async function durations(on: Db | Tx, clusterId: string): Promise<Readonl
 }
 
 export const state = (on: Db | Tx, id: string) =>
-  on.selectFrom('operation').select(['status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
+  on.selectFrom('operation').select(['kind', 'status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
 
 export const byId = (on: Db | Tx, id: string) => on.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
 

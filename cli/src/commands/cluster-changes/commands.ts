@@ -5,9 +5,17 @@ import { MaintenanceWindow, weekdays } from '#contract/clusters/changes/window.t
 import { command, type Command } from '../../command.ts'
 import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
+import { clusterGrow } from './grow.ts'
+import { clusterReplace } from './replace.ts'
+import { clusterRole } from './role.ts'
 import { changeOptions, runChange, shownWindow } from './run-change.ts'
+import { clusterShrink } from './shrink.ts'
 
 export const clusterChangeCommands: Command[] = [
+  clusterGrow,
+  clusterShrink,
+  clusterRole,
+  clusterReplace,
   command({
     name: 'cluster defragment',
     summary: 'Defragment etcd of a cluster, one member at a time, and clear the alarms about missing space.',

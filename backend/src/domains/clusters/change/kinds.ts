@@ -1,5 +1,9 @@
 /** The kinds of changes, by the name that the contract gives them. */
 import { defragment } from './defragment.ts'
 import type { ChangeKinds } from './frame.ts'
+import { grow } from './members/grow.ts'
+import { replace } from './members/replace.ts'
+import { role } from './members/role.ts'
+import { shrink } from './members/shrink.ts'
 
-export const changeKinds: ChangeKinds = { defragment }
+export const changeKinds: ChangeKinds = { defragment, grow, shrink, role, replace }

@@ -53,7 +53,12 @@ export async function viewFor(parts: ClusterParts, clusterId: string, signal: Ab
 /** The kind's plan, with the checks that every change needs. */
 export async function planned(view: ChangeView, change: ClusterChange): Promise<Planned> {
   const { members } = view.state
-  const leaving = members.filter((m) => m.released_at === null && m.wanted === 'released')
+  // A server that was removed while it was silent doesn't count: it is reset when it answers, which may be never.
+  const { db } = view.parts
+  const states = await Promise.all(
+    members.map(async (m) => (m.released_at !== null || m.operation_id === null ? undefined : view.parts.operations.state(db, m.operation_id))),
+  )
+  const leaving = members.filter((m, i) => m.wanted === 'released' && states[i] && !hasEnded(states[i]))
   const settled = check(
     'servers',
     leaving.length === 0,

@@ -3,7 +3,7 @@
  * Returns all findings at once, and the request with defaults filled in.
  */
 import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
+import { canHaveControlPlanes, type ClusterRole, type ClusterServer, controlPlaneWarning, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
 import { type ChosenDisks, defaultInstallDisk as defaultOf, notConfirmed } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers/servers.ts'
@@ -85,7 +85,7 @@ function networkOf(addressWithPrefix: string): Cidr | null {
 }
 
 /** The network of a server's dialled address, if its prefix is known. */
-const dialledNetwork = (c: ServerFacts): Cidr | null => {
+export const dialledNetwork = (c: ServerFacts): Cidr | null => {
   const address = parseAddress(c.address)
   const told = c.addresses.find((a) => a.includes('/') && same(bare(a), address))
   return told === undefined ? null : networkOf(told)
@@ -151,7 +151,7 @@ export function judge(asked: NewCluster, around: Surroundings) {
 }
 
 /** The disks of a server that are wiped when it joins. */
-const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
+export const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
   server: name,
   disks: candidate.disks,
   devices: [install_disk, ...workload_disks],
@@ -173,7 +173,14 @@ function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_
   )
 }
 
-function judgeServers(asked: NewCluster, talos: string, around: Surroundings, findings: Finding[], warningsOf: Map<string, string[]>): ChosenServer[] {
+/** The servers with defaults filled in. Adds findings, and warnings by server id. */
+export function judgeServers(
+  asked: { readonly servers: readonly ClusterServer[] },
+  talos: string,
+  around: Pick<Surroundings, 'candidates' | 'datacenter' | 'eligibility'>,
+  findings: Finding[],
+  warningsOf: Map<string, string[]>,
+): ChosenServer[] {
   const chosen: ChosenServer[] = []
   const refused = (at: number, message: string, more: Partial<Finding> = {}) =>
     findings.push({ check: 'servers', ok: false, message, field: `servers.${at}`, ...more })

@@ -42,7 +42,12 @@ export const replaceServer = (
     const members = await store.members(tx, id)
     const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
     if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
-    if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
+    if (row.wanted === 'ready' && row.ready_at !== null)
+      throw new Problem(
+        'transition_refused',
+        `${row.name} is ready: replace ${old.name} by a change of the cluster (kind: replace), which moves its workload first`,
+      )
+    if (row.wanted !== 'ready' || old.failed_at === null)
       throw new Problem('transition_refused', `${old.name} can be replaced only after it has failed during the creation`)
     const bootstrap = await store.bootstrap(tx, id)
     if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)

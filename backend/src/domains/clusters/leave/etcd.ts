@@ -131,11 +131,14 @@ export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m
   return verdict.ok ? null : verdict.reason
 }
 
-/** Returns why a control plane can't leave now, or null: control planes leave one at a time, and the last one never leaves. */
+/**
+ * Returns why a control plane can't leave now, or null: control planes leave one at a time, and the last one never leaves. A server that was removed while it
+ * was silent (without an operation) doesn't count: whether it is still a member is asked of etcd (`whyStay`).
+ */
 export function whyNotNow(members: readonly MemberRow[], m: MemberRow, cluster: string): string | null {
   if (m.role !== 'control_plane') return null
   const others = members.filter((other) => other.role === 'control_plane' && other.released_at === null && other.node_id !== m.node_id)
-  const leaving = others.find((other) => other.wanted === 'released')
+  const leaving = others.find((other) => other.wanted === 'released' && other.operation_id !== null)
   if (leaving) return `${leaving.name} is leaving etcd of ${cluster}: control planes leave one after another`
   return others.length === 0 ? `${m.name} is the only control plane of ${cluster}: delete the cluster instead` : null
 }

@@ -41,9 +41,9 @@ const beginAgain = (turn: MemberTurn, operationId: string): Promise<void> =>
     return changeLeaving(turn, tx, operationId, { wanted: 'released', at, resets: 0 })
   })
 
-/** Whether the workload disks are kept. A server that leaves with its cluster has no operation of its own, and its workload disks aren't kept. */
+/** Whether the workload disks are kept: as a reset or a change of the cluster was told. A server that leaves with its cluster keeps none. */
 export const keepsDisks = async ({ operations }: Pick<CoreParts, 'operations'>, on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
-  m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks
+  m.keeps_disks || (m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks)
 
 /** Carries out a cancel or retry of the server's own operation. `go-on`: continue this run; `again`: run again at once; `rest`: wait for a user's request. */
 export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again' | 'rest'> {
@@ -51,6 +51,8 @@ export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again
   const id = m.operation_id
   const operation = id === null ? undefined : await parts.operations.state(parts.db, id)
   if (id === null || !operation) return 'go-on'
+  // A change of the cluster takes its own steps after the wipe, and follows cancels and retries itself.
+  if (operation.kind !== 'serverReset') return hasEnded(operation) || m.wiped_at !== null ? 'rest' : 'go-on'
   if (hasEnded(operation)) return m.wanted === 'released' ? 'rest' : 'go-on'
   if (operation.cancel_requested_at !== null) {
     if (m.wanted === 'joined' || (m.reset_intent_at === null && m.wiped_at === null)) {
@@ -67,15 +69,24 @@ export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again
 
 /** Runs in the transaction that writes the failure. `isUntouched`: nothing was wiped, so the server stays in its cluster. */
 export async function failAlone(turn: MemberTurn, tx: Tx, reason: string, isUntouched: boolean): Promise<void> {
+  const { parts, m } = turn
+  const operationId = m.operation_id!
+  if ((await parts.operations.state(tx, operationId))?.kind !== 'serverReset') {
+    // The change of the cluster ends itself, because it also decides about its other servers.
+    if (isUntouched) await store.updateMember(tx, m.cluster_id, m.node_id, { reset_intent_at: null, reset_sent_at: null })
+    return
+  }
   if (isUntouched) await changeLeaving(turn, tx, null, { wanted: 'joined', at: 'join' })
-  else await turn.parts.servers.hold(tx, turn.m.node_id, null)
-  await turn.parts.operations.set(tx, turn.m.operation_id!, { status: 'failed', reason })
+  else await parts.servers.hold(tx, m.node_id, null)
+  await parts.operations.set(tx, operationId, { status: 'failed', reason })
 }
 
 /** Runs in the transaction that releases the server. */
 export async function finishAlone({ parts, state, m }: MemberTurn, tx: Tx): Promise<void> {
   const staying = state.members.filter((other) => other.role === 'control_plane' && store.isWanted(other)).length
-  await parts.operations.set(tx, m.operation_id!, { status: 'done', reason: m.role === 'control_plane' ? afterLeaving(staying) : null })
+  if ((await parts.operations.state(tx, m.operation_id!))?.kind === 'serverReset')
+    await parts.operations.set(tx, m.operation_id!, { status: 'done', reason: m.role === 'control_plane' ? afterLeaving(staying) : null })
+  if (m.reset_intent_at === null) return
   await parts.record(tx, system, {
     action: 'server.reset',
     target: { kind: 'server', id: m.node_id, name: m.name },

@@ -4,7 +4,7 @@
  */
 import { afterLeaving, canDeleteCluster, type Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
-import { hasEnded, type Operation } from '#contract/operations.ts'
+import { hasEnded, type Operation, operationTitle } from '#contract/operations.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { canForceRemoveServer, canResetServer, onlyInCluster } from '#contract/servers/servers.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
@@ -47,7 +47,8 @@ async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> 
   return row && present(row)
 }
 
-async function lookAt({ servers, secrets }: CoreParts, m: store.MemberRow, signal: AbortSignal): Promise<Seen> {
+/** Looks at a member of a cluster, for a use case that waits for the result. */
+export async function lookAt({ servers, secrets }: CoreParts, m: store.MemberRow, signal: AbortSignal): Promise<Seen> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(lookMs)])
   try {
     return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), { expectSecured: true }, limit)
@@ -79,7 +80,10 @@ export async function resetServer(
   await demandSpare(parts, place, cluster.name, signal)
 
   return inTransaction(db, async (tx) => {
-    await store.lock(tx, place.cluster_id)
+    const row = await store.lock(tx, place.cluster_id)
+    const running = row?.operation_id == null ? undefined : await operations.read(tx, row.operation_id)
+    if (running && !hasEnded(running))
+      throw new Problem('operation_running', `${operationTitle(running)} has not ended: cancel it first, or wait until it ends`)
     const facts = await servers.factsForUpdate(tx, nodeId)
     checkVersion(ifMatch, facts.version)
     refuse(canResetServer(shown(facts), await clusterOf(tx, place.cluster_id)), facts)
@@ -182,7 +186,12 @@ export const deleteCluster = (
     if (running && !hasEnded(running)) {
       // A forced deletion may replace a cancel or a deletion that waits for a dead server. Other operations must be cancelled first.
       if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
-        throw new Problem('operation_running', `${row.name} is still being created: cancel the creation first`)
+        throw new Problem(
+          'operation_running',
+          row.ready_at === null
+            ? `${row.name} is still being created: cancel the creation first`
+            : `${operationTitle(running)} has not ended: cancel it first, or wait until it ends`,
+        )
       await operations.set(tx, running.id, {
         status: running.kind === 'clusterDelete' ? 'failed' : 'cancelled',
         reason: 'The cluster was deleted by force',

@@ -83,7 +83,7 @@ export type ServerAct =
   | { readonly act: 'forget'; readonly at: Place }
   | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
-  /** Nothing left to do: the server was released or has failed. */
+  /** Nothing to do: the server was released, has failed, or waits for its turn in a change. */
   | { readonly act: 'rest'; readonly at: Place }
 
 const wait = (at: Place, reason: string): ServerAct => ({ act: 'wait', at, reason })
@@ -123,7 +123,7 @@ export function decideBlind(server: MemberRow, around: Around, isRendered: boole
     if (server.operation_id !== null && server.wiped_at !== null) return { act: 'forget', at: afterWipe(server.role) }
     return around.waitTurn === null ? null : wait('reset', around.waitTurn)
   }
-  if (server.failed_at !== null) return { act: 'rest', at: server.at }
+  if (server.failed_at !== null || server.waits) return { act: 'rest', at: server.at }
   if (!around.secrets) return wait('config', "Waiting for the cluster's certificates and keys")
   if (!isRendered) return { act: 'render', at: 'config' }
   if (server.role === 'worker' && server.send_intent_at === null && around.controlPlaneAt === null)

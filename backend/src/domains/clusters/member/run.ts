@@ -59,7 +59,7 @@ export const operationOf = ({ state, m }: MemberTurn): string | null => m.operat
 export async function demandStillWanted({ parts: { db, operations }, m }: MemberTurn): Promise<void> {
   const now = await store.member(db, m.cluster_id, m.node_id)
   const operation = now?.operation_id == null ? undefined : await operations.state(db, now.operation_id)
-  const isCancelled = operation !== undefined && operation.cancel_requested_at !== null && m.reset_intent_at === null
+  const isCancelled = operation?.kind === 'serverReset' && operation.cancel_requested_at !== null && m.reset_intent_at === null
   if (!isSameMember(m, now) || isCancelled) throw new Overtaken(m.name)
 }
 

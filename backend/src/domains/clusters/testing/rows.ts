@@ -42,6 +42,8 @@ export const buildMember = (more: Partial<MemberRow> = {}): MemberRow => ({
   agreed_disks: {},
   images: null,
   overwrite_seen: null,
+  waits: false,
+  keeps_disks: false,
   ...more,
 })
 

@@ -2,6 +2,7 @@
  * Shared by the reconcilers of a cluster and of its servers: steps of operations, and writes that fail if the wanted state has changed since the run read it.
  * A reconciler's claim excludes other processes, but not API calls. So each write locks the cluster's row, as API calls do, and compares the wanted state.
  */
+import { isChange } from '#contract/clusters/changes/changes.ts'
 import { hasEnded, type Step } from '#contract/operations.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Place } from '../../../db/columns.ts'
@@ -185,7 +186,8 @@ export async function followRequests(turn: ClusterTurn): Promise<'again' | 'noth
   const { db, operations } = turn.parts
   const id = row.operation_id
   const operation = id === null ? undefined : await operations.state(db, id)
-  if (id === null || !operation) return 'nothing'
+  // A change follows cancels and retries itself.
+  if (id === null || !operation || isChange(operation.kind)) return 'nothing'
   if (hasEnded(operation)) return 'ended'
   if (operation.round > row.operation_round) {
     await beginAgain(turn, operation.round)

@@ -17,9 +17,12 @@ export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null
 
 type Nodes = ReadonlyMap<string, KubernetesNode>
 
-/** The state of each wanted server in Kubernetes; unknown, with the reason `problem`, if Kubernetes didn't answer. */
+/** A server that is still joining the ready cluster is no problem of the cluster: the change that adds it shows its progress. */
+const hasJoined = (m: store.MemberRow): boolean => store.isWanted(m) && m.node_ready_at !== null
+
+/** The state of each joined server in Kubernetes; unknown, with the reason `problem`, if Kubernetes didn't answer. */
 const joinedNodes = (state: store.State, nodes: Nodes | null, problem: string | null) =>
-  state.members.filter(store.isWanted).map((m) => {
+  state.members.filter(hasJoined).map((m) => {
     if (nodes === null) return { node_id: m.node_id, ready: null, reason: problem }
     const node = nodes.get(m.name)
     return { node_id: m.node_id, ready: node?.ready === true, reason: node === undefined ? `Kubernetes has no node ${m.name}` : node.reason }
@@ -50,7 +53,7 @@ async function health(turn: ClusterTurn): Promise<{ verdict: string | null; node
     const left = await removeGone(turn)
     const nodes: Nodes = new Map((await (await kubernetesOf(parts, state)).nodes(job.signal)).map((n) => [n.name, n]))
     if (left !== null) return { verdict: left, nodes }
-    const ill = state.members.filter((m) => store.isWanted(m) && nodes.get(m.name)?.ready !== true)
+    const ill = state.members.filter((m) => hasJoined(m) && nodes.get(m.name)?.ready !== true)
     if (ill.length === 0) return { verdict: null, nodes }
     const why = nodes.get(ill[0]!.name)?.reason
     return { verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`, nodes }

@@ -1,0 +1,158 @@
+/** The servers that join a cluster which runs: the checks of a creation that apply, their reservation, and the steps of the plan. */
+import { contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
+import type { JoiningServer } from '#contract/clusters/changes/members.ts'
+import { joiningSteps } from '#contract/clusters/steps.ts'
+import { Problem } from '#contract/errors.ts'
+import { type ConfirmedDisk, notConfirmed } from '#contract/servers/disks.ts'
+import type { Db, Tx } from '../../../../db/db.ts'
+import type { Caller } from '../../../../http/caller.ts'
+import { type ChosenServer, dialledNetwork, type Finding, judgeServers, toWipe } from '../../create/check.ts'
+import { agreedOf, diskColumns } from '../../create/disks.ts'
+import { joiningStepsOf } from '../../plan.ts'
+import { installImage } from '../../render.ts'
+import * as store from '../../store.ts'
+import { leftTraces } from '../../whole/watch.ts'
+import type { ChangeView, PlannedGroup } from '../frame.ts'
+import { checked, type Outlook } from './outlook.ts'
+
+type Around = Pick<ChangeView, 'parts' | 'state'>
+
+interface Judged {
+  readonly findings: readonly Finding[]
+  readonly warnings: readonly string[]
+  readonly chosen: readonly ChosenServer[]
+}
+
+/** Checks that the servers can join, with the rules of a creation. */
+async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: readonly JoiningServer[]): Promise<Judged> {
+  const { servers, datacenters } = parts
+  const findings: Finding[] = []
+  const warningsOf = new Map<string, string[]>()
+  const candidates = await servers.forPlan(on, [...new Set(asked.map((s) => s.node_id))])
+  const around = {
+    candidates: new Map(candidates.map((c) => [c.id, c])),
+    datacenter: row.datacenter_id === null ? null : ((await datacenters.find(on, row.datacenter_id)) ?? null),
+    eligibility: servers.eligibilityFor,
+  }
+  const chosen = judgeServers({ servers: asked }, row.talos_version, around, findings, warningsOf)
+  const refused = (message: string) => findings.push({ check: 'servers', ok: false, message, conflict: 'not_eligible' })
+  const before = new Map((await store.members(on, row.id)).map((m) => [m.node_id, m]))
+  for (const { node_id, name, candidate, role } of chosen) {
+    const old = before.get(node_id)
+    if (old !== undefined && (old.released_at === null || leftTraces(old)))
+      refused(`${name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`)
+    const problem = networkProblem(row, { name, addresses: [candidate.address, ...candidate.addresses] })
+    if (problem !== null) refused(problem)
+    const host = parseAddress(endpointHost(row.endpoint))
+    const network = dialledNetwork(candidate)
+    if (role === 'control_plane' && row.virtual_ip && host !== null && (network === null || !contains(network, host)))
+      refused(`The virtual IP ${endpointHost(row.endpoint)} is not in the network of ${name}, so ${name} can't hold it as a control plane`)
+  }
+  const warnings = chosen.flatMap((s) => (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`))
+  return { findings, warnings, chosen }
+}
+
+/** The networks of pods and services were checked against the servers of the creation; this server is new to them. */
+function networkProblem(
+  { pod_cidr, service_cidr }: Pick<store.ClusterRow, 'pod_cidr' | 'service_cidr'>,
+  { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
+): string | null {
+  for (const [what, text] of [['pod', pod_cidr] as const, ['service', service_cidr] as const]) {
+    const cidr = parseCidr(text)
+    const inside = addresses.map((a) => parseAddress(a.split('/', 1)[0]!)).some((a) => a !== null && cidr !== null && contains(cidr, a))
+    if (cidr !== null && inside) return `The ${what} network ${formatCidr(cidr)} of the cluster contains an address of ${name}`
+  }
+  return null
+}
+
+const adoptedWarning =
+  'The cluster was made without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
+
+/** For the plan: checks, warnings, and the servers with their defaults. */
+export async function judgeJoining(view: ChangeView, asked: readonly JoiningServer[], { nodes }: Outlook) {
+  const { findings, warnings, chosen } = await judge(view, view.parts.db, asked)
+  const taken = typeof nodes === 'string' ? undefined : chosen.find((s) => nodes.has(s.name))
+  const checks: Check[] = findings.map(({ check: name, ok, message }) => ({ check: name, ok, message }))
+  if (taken) checks.push(checked('nodes', `Kubernetes has a node ${taken.name} already: delete it first`, ''))
+  const { row } = view.state
+  return {
+    checks,
+    warnings: [
+      ...warnings,
+      ...(row.taken_over_at === null ? [] : [adoptedWarning]),
+      ...(chosen.some((s) => s.role === 'control_plane') && parseAddress(endpointHost(row.endpoint)) === null
+        ? [`${endpointHost(row.endpoint)} must lead to the new control planes as well.`]
+        : []),
+    ],
+    chosen,
+    disks: chosen.map(toWipe),
+  }
+}
+
+/** Control planes join one at a time, because etcd takes one learner at a time. Workers come last and begin together, so their order is only that of the steps. */
+export const joiningGroups = (chosen: readonly ChosenServer[]): PlannedGroup[] =>
+  [...chosen.filter((s) => s.role === 'control_plane'), ...chosen.filter((s) => s.role === 'worker')].map((s) => ({
+    node_id: s.node_id,
+    name: s.name,
+    reboots: 'yes',
+    steps: joiningStepsOf(s).map(({ key, title }) => ({ key, title })),
+  }))
+
+/** How long the steps of a joining server may take, in ms. Longer than the server's own limits (`decide-server.ts`), whose reasons say more. */
+export const joiningPatienceMs = Object.fromEntries(Object.keys(joiningSteps).map((place) => [place, 45 * 60_000]))
+
+/** Reserves the servers. They wait until the change reaches them. @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed */
+export async function reserve(
+  tx: Tx,
+  {
+    view,
+    caller,
+    confirmed,
+    operationId,
+  }: { readonly view: Around; readonly caller: Caller; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
+  asked: readonly JoiningServer[],
+): Promise<void> {
+  const { parts, state } = view
+  const { servers, clock } = parts
+  const { row } = state
+  await servers.lockAll(
+    tx,
+    asked.map((s) => s.node_id),
+  )
+  const { findings, chosen } = await judge(view, tx, asked)
+  const bad = findings.find((f) => !f.ok)
+  if (bad) throw new Problem(bad.conflict ?? 'not_eligible', bad.message)
+  const [unconfirmed] = notConfirmed(chosen.map(toWipe), confirmed)
+  if (unconfirmed !== undefined) throw new Problem('disk_not_confirmed', unconfirmed)
+  await servers.reserve(tx, caller, {
+    cluster: { id: row.id, name: row.name, talosVersion: row.talos_version },
+    operationId,
+    servers: chosen.map((s) => ({
+      node_id: s.node_id,
+      role: s.role,
+      installDisk: s.install_disk,
+      interface: asked.find((a) => a.node_id === s.node_id)?.interface,
+    })),
+  })
+  const members = await store.members(tx, row.id)
+  const from = Math.max(-1, ...members.map((m) => m.position)) + 1
+  // The old row of a server that was in this cluster before is deleted: the server no longer has the configuration from that time.
+  for (const s of chosen) if (members.some((m) => m.node_id === s.node_id)) await store.dropMember(tx, row.id, s.node_id)
+  await store.insertMembers(
+    tx,
+    chosen.map((s, i) => ({
+      cluster_id: row.id,
+      node_id: s.node_id,
+      role: s.role,
+      position: from + i,
+      name: s.name,
+      interface: s.interface,
+      ...diskColumns(s.candidate.disks, s.install_disk, s.workload_disks),
+      install_image: installImage(s.candidate, row.talos_version, parts.config),
+      agreed_disks: JSON.stringify(agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
+      at_since: new Date(clock.now()),
+      waits: true,
+    })),
+  )
+}

@@ -1,0 +1,185 @@
+/** The steps of a server that leaves a cluster which stays, as a part of a change. Its own reconciler resets it (`member/`). */
+import { changeTable } from '#contract/clusters/changes/table.ts'
+import type { Tx } from '../../../../db/db.ts'
+import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../leave/etcd.ts'
+import { leavingStepsOf } from '../../plan.ts'
+import { release } from '../../member/releasing.ts'
+import * as store from '../../store.ts'
+import { type ChangeKind, type ChangeTurn, keyOf, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import { drain, uncordon } from '../shared/drain.ts'
+import { followed, hasFailedNow, rowOf, wakeMember } from './joining.ts'
+
+/** Why the reset of a server that is removed without one is skipped. */
+const silent = 'The server has not answered; as soon as it answers, it is reset and released'
+const againMs = 2_000
+
+/** A server that never had a configuration is released at once; a user may also have removed the server by force meanwhile. */
+const unwiped = 'The server was released without a reset'
+const isReleasedUnwiped = (m: store.MemberRow): boolean => m.released_at !== null && m.wiped_at === null && m.reset_intent_at === null
+
+/** Steps of a server that answers: drained, reset, then removed from etcd and Kubernetes. After a cancel it runs workload again. */
+export function departingGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
+  const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(({ key, title }) => ({ key, title }))
+  const titles = changeTable.clusterShrink.steps
+  return {
+    node_id: m.node_id,
+    name: m.name,
+    drains: true,
+    reboots: 'yes',
+    steps: [{ key: keyOf('drain', m.node_id), title: titles.drain(m) }, ...steps, { key: keyOf('uncordon', m.node_id), title: titles.uncordon(m) }],
+  }
+}
+
+/** Steps of a server that doesn't answer: it is removed from etcd and Kubernetes first, and reset when it answers. */
+export function silentGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
+  const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(({ key, title }) => ({ key, title }))
+  const isForgetting = ({ key }: { key: string }) => key.startsWith('forget-')
+  return {
+    node_id: m.node_id,
+    name: m.name,
+    drains: false,
+    reboots: 'no',
+    steps: [...steps.filter(isForgetting), ...steps.filter(({ key }) => key.startsWith('reset/'))],
+  }
+}
+
+/** Tells the server's own reconciler that the server leaves. `operationId`: null if the server does not answer, so that its reset has no time limit. */
+const order = (turn: ChangeTurn, m: store.MemberRow, operationId: string | null, keepsDisks: boolean): Promise<void> =>
+  write(turn, async (tx) => {
+    const now = await store.member(tx, m.cluster_id, m.node_id)
+    if (!now || now.released_at !== null) return
+    await store.updateMember(tx, m.cluster_id, m.node_id, {
+      // A server that an earlier change has left half way may be wiped already.
+      ...(now.wanted === 'joined' && { at: 'reset', reset_intent_at: null, reset_sent_at: null, wiped_at: null }),
+      wanted: 'released',
+      waits: false,
+      at_since: new Date(turn.job.now()),
+      operation_id: operationId,
+      keeps_disks: keepsDisks,
+      resets: 0,
+      failed_at: null,
+      failure: null,
+    })
+    await turn.parts.servers.hold(tx, m.node_id, operationId)
+    await wakeMember(turn, tx, m)
+  })
+
+/** Whether the server has yet to be told by this change. */
+const isUntold = ({ operation }: ChangeTurn, m: store.MemberRow): boolean =>
+  m.released_at === null && (m.wanted === 'joined' || (m.operation_id !== null && m.operation_id !== operation.id))
+
+/** Retries a leaving server after a failure. */
+const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
+  write(turn, async (tx) => {
+    await store.updateMember(tx, m.cluster_id, m.node_id, { failed_at: null, failure: null, resets: 0, at_since: new Date(turn.job.now()) })
+    await turn.parts.servers.hold(tx, m.node_id, turn.operation.id)
+    await wakeMember(turn, tx, m)
+  })
+
+interface Departing {
+  readonly keepsDisks: boolean
+  /** The server stays reserved after its wipe, because it joins again. */
+  readonly staysReserved: boolean
+}
+
+/** Why the server must not leave now, asked of etcd right before. */
+async function refusal({ parts, state, job }: ChangeTurn, m: store.MemberRow): Promise<string | null> {
+  return whyNotNow(state.members, m, state.row.name) ?? (await whyStay(parts, state.members, m, state.row.name, job.signal))
+}
+
+async function resetStep(turn: ChangeTurn, at: StepAt, { keepsDisks }: Departing): Promise<StepResult> {
+  const m = rowOf(turn, at.nodeId!)
+  if (!m || isReleasedUnwiped(m)) return { skipped: unwiped }
+  if (isUntold(turn, m)) {
+    const why = await refusal(turn, m)
+    if (why !== null) return { waiting: why, againMs, isSafe: true }
+    await order(turn, m, turn.operation.id, keepsDisks)
+    return followed(at, `${m.name} is told to reset`)
+  }
+  if (m.wiped_at !== null || m.released_at !== null) return 'done'
+  if (m.operation_id === null) return { skipped: silent }
+  if (m.failed_at !== null) {
+    if (hasFailedNow(at, m)) return { failed: m.failure ?? `${m.name} failed` }
+    await beginAgain(turn, m)
+  }
+  return m.at === 'reset' || m.reset_intent_at === null ? followed(at, `Waiting for ${m.name}`) : 'done'
+}
+
+async function wipedStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
+  const m = rowOf(turn, at.nodeId!)
+  if (!m || isReleasedUnwiped(m)) return { skipped: unwiped }
+  if (m.wiped_at !== null || m.released_at !== null) return 'done'
+  if (m.failed_at !== null) {
+    if (hasFailedNow(at, m)) return { failed: m.failure ?? `${m.name} failed` }
+    await beginAgain(turn, m)
+  }
+  return followed(at, `Waiting for ${m.name} to be in maintenance`)
+}
+
+async function forgetMemberStep(turn: ChangeTurn, at: StepAt, departing: Departing): Promise<StepResult> {
+  const m = rowOf(turn, at.nodeId!)
+  if (!m) return 'done'
+  if (isUntold(turn, m)) {
+    const begun = await forgetSilent(turn, m, departing)
+    if (begun !== null) return begun
+  }
+  const why = await removeFromEtcd(turn.parts, turn.job, turn.state, m)
+  return why === null ? 'done' : { waiting: why, againMs }
+}
+
+/** The first step of a server that does not answer. Returns null after the server was marked, else why not. */
+async function forgetSilent(turn: ChangeTurn, m: store.MemberRow, { keepsDisks }: Departing): Promise<StepResult | null> {
+  const why = await refusal(turn, m)
+  if (why !== null) return { waiting: why, againMs, isSafe: true }
+  await order(turn, m, null, keepsDisks)
+  return null
+}
+
+/** The last step of a server that answered: it is released as well, unless it joins again. */
+async function forgetNodeStep(turn: ChangeTurn, at: StepAt, departing: Departing): Promise<StepResult> {
+  const m = rowOf(turn, at.nodeId!)
+  if (!m) return 'done'
+  if (isUntold(turn, m)) {
+    const begun = await forgetSilent(turn, m, departing)
+    if (begun !== null) return begun
+  }
+  const why = await removeFromKubernetes(turn.parts, turn.job, turn.state, m)
+  if (why !== null) return { waiting: why, againMs }
+  if (m.released_at === null && m.wiped_at !== null && !departing.staysReserved) await release({ parts: turn.parts, job: turn.job, state: turn.state, m })
+  return 'done'
+}
+
+/** A server that has left can't run workload, and one that joined again is a new node. */
+async function uncordonStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
+  const m = rowOf(turn, at.nodeId!)
+  return m && store.isWanted(m) ? uncordon(turn, at) : { skipped: `${m?.name ?? 'The server'} has left` }
+}
+
+/** The steps of servers that leave. `of`: what the change says about a server. */
+export const departingSteps = <C>(of: (change: C, nodeId: string) => Departing): ChangeKind<C>['steps'] => ({
+  drain: (turn, at) => drain(turn, at),
+  reset: (turn, at) => resetStep(turn, at, of(turn.change, at.nodeId!)),
+  release: (turn, at) => wipedStep(turn, at),
+  'forget-member': (turn, at) => forgetMemberStep(turn, at, of(turn.change, at.nodeId!)),
+  'forget-node': (turn, at) => forgetNodeStep(turn, at, of(turn.change, at.nodeId!)),
+  uncordon: (turn, at) => uncordonStep(turn, at),
+})
+
+/** In the transaction that ends a change: a server that was not reset stays in the cluster. */
+export async function endDeparting(tx: Tx, turn: ChangeTurn): Promise<void> {
+  const { parts, state, job, operation } = turn
+  const members = await store.members(tx, state.row.id)
+  for (const m of members.filter((one) => one.operation_id === operation.id && one.released_at === null)) {
+    const isUntouched = m.wanted === 'released' && m.reset_intent_at === null && m.wiped_at === null
+    if (isUntouched)
+      await store.updateMember(tx, m.cluster_id, m.node_id, {
+        wanted: 'joined',
+        operation_id: null,
+        at: 'join',
+        at_since: new Date(job.now()),
+        failed_at: null,
+        failure: null,
+      })
+    await parts.servers.hold(tx, m.node_id, null)
+  }
+}

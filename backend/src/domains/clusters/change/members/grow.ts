@@ -1,0 +1,41 @@
+/** Adds workers and control planes to a cluster that runs. */
+import { canHaveControlPlanes } from '#contract/clusters/clusters.ts'
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { counted } from '#contract/words.ts'
+import * as store from '../../store.ts'
+import type { ChangeKind } from '../frame.ts'
+import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
+import { endJoining, joining } from './joining.ts'
+import { checked, etcdCheck, kubernetesCheck, outlookOf, whyNoMember } from './outlook.ts'
+
+const idsOf = ({ servers }: ChangeOf<'grow'>): string[] => servers.map((s) => s.node_id)
+
+const step: ChangeKind<ChangeOf<'grow'>>['steps'][string] = (turn, one) => joining(turn, one, { together: idsOf(turn.change), isTakenBack: true })
+
+export const grow: ChangeKind<ChangeOf<'grow'>> = {
+  patienceMs: joiningPatienceMs,
+  async plan(view, change) {
+    const { row, members } = view.state
+    const outlook = await outlookOf(view)
+    const { checks, warnings, chosen, disks } = await judgeJoining(view, change.servers, outlook)
+    const added = change.servers.filter((s) => s.role === 'control_plane').length
+    const controlPlanes = members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length + added
+    const count = canHaveControlPlanes(controlPlanes)
+    const why = whyNoMember(outlook.etcd, row.name)
+    return {
+      checks: [
+        ...checks,
+        kubernetesCheck(outlook),
+        ...(added === 0
+          ? []
+          : [etcdCheck(outlook.etcd, row.name), checked('control_planes', count.ok ? null : count.reason, counted(controlPlanes, 'control plane'))]),
+      ],
+      warnings: added === 0 && why !== null ? [...warnings, why] : warnings,
+      groups: joiningGroups(chosen),
+      disks,
+    }
+  },
+  begin: (tx, begun) => reserve(tx, begun, begun.change.servers),
+  steps: { config: step, apply: step, install: step, boot: step, etcd: step, join: step },
+  end: (tx, turn, how) => endJoining(tx, turn, idsOf(turn.change), how),
+}

@@ -1,0 +1,149 @@
+/** The steps of a server that joins a cluster which runs. Its own reconciler brings it in (`member/`); the change begins that, and watches it. */
+import { system } from '../../../../http/caller.ts'
+import type { Tx } from '../../../../db/db.ts'
+import type { Place } from '../../../../db/columns.ts'
+import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { etcdMembers } from '../../leave/etcd.ts'
+import { memberKey, memberQueue } from '../../parts.ts'
+import { placesOf } from '../../plan.ts'
+import { lateReason } from '../../create/bring-up.ts'
+import * as store from '../../store.ts'
+import { type ChangeTurn, kubernetes, prefixOf, type StepAt, type StepResult, write } from '../frame.ts'
+
+/** Interval of looks, in ms, while a server's own reconciler works. */
+export const followMs = 500
+
+/** The current row of a step's server; undefined if it is gone. */
+export const rowOf = (turn: ChangeTurn, nodeId: string): store.MemberRow | undefined => turn.state.members.find((m) => m.node_id === nodeId)
+
+/** What the server's own reconciler has written to the step, or else the name of what it waits for. */
+export const followed = ({ step }: StepAt, other: string) => ({ waiting: step.reason ?? other, againMs: followMs })
+
+/** Whether the server has failed since this attempt of the step began. An earlier failure is what a user has just retried. */
+export const hasFailedNow = ({ step }: StepAt, m: store.MemberRow): boolean =>
+  m.failed_at !== null && step.started_at !== null && Date.parse(step.started_at) <= m.failed_at.getTime()
+
+/** Wakes the server's own reconciler after a change of its row. */
+export async function wakeMember({ parts }: ChangeTurn, tx: Tx, m: store.MemberRow): Promise<void> {
+  await parts.engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
+}
+
+/** Begins with the servers that wait for their turn: a control plane alone, workers together. */
+const letIn = (turn: ChangeTurn, m: store.MemberRow, together: ReadonlySet<string>): Promise<void> =>
+  write(turn, async (tx) => {
+    const members = await store.members(tx, m.cluster_id)
+    const turned = members.filter(
+      (one) => one.waits && (one.node_id === m.node_id || (m.role === 'worker' && one.role === 'worker' && together.has(one.node_id))),
+    )
+    for (const one of turned) {
+      await store.updateMember(tx, one.cluster_id, one.node_id, { waits: false, at_since: new Date(turn.job.now()) })
+      await wakeMember(turn, tx, one)
+    }
+  })
+
+/** Clears a failure and the observations before it, because they are out of date. Like the retry of a creation. */
+const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
+  write(turn, async (tx) => {
+    await store.updateMember(tx, m.cluster_id, m.node_id, {
+      failed_at: null,
+      failure: null,
+      at_since: new Date(turn.job.now()),
+      secured_at: null,
+      // The server has booted from its disk, so the disk isn't half installed.
+      ...(m.secured_at !== null && { was_installed: true }),
+      sends: 0,
+      etcd_at: null,
+    })
+    await turn.parts.servers.hold(tx, m.node_id, turn.operation.id)
+    await wakeMember(turn, tx, m)
+  })
+
+interface Joining {
+  /** Ids of all servers that the change adds: its workers begin together. */
+  readonly together: readonly string[]
+  /** Whether a cancel takes back a server that has not joined. Otherwise the server joins to the end. */
+  readonly isTakenBack: boolean
+}
+
+/** Every step of a server that joins. */
+export async function joining(turn: ChangeTurn, at: StepAt, how: Joining): Promise<StepResult> {
+  const result = await joinOn(turn, at, how)
+  return typeof result === 'object' && 'waiting' in result ? { ...result, isSafe: how.isTakenBack } : result
+}
+
+async function joinOn(turn: ChangeTurn, at: StepAt, { together }: Joining): Promise<StepResult> {
+  const m = rowOf(turn, at.nodeId!)
+  if (!m || m.released_at !== null || m.wanted === 'released') return { failed: `${m?.name ?? 'The server'} was removed from the cluster while it joined` }
+  const prefix = prefixOf(at.key) as Place
+  const places = placesOf(m.role)
+  const isPast = m.node_ready_at !== null || places.indexOf(m.at) > places.indexOf(prefix)
+  if (isPast && !m.waits) return prefix === 'install' && m.was_installed === true ? { skipped: 'Talos is already installed' } : 'done'
+  if (m.waits) {
+    await letIn(turn, m, new Set(together))
+    return followed(at, `${m.name} begins`)
+  }
+  if (m.failed_at !== null) {
+    if (hasFailedNow(at, m)) return { failed: m.failure ?? `${m.name} failed` }
+    await beginAgain(turn, m)
+    return followed(at, `${m.name} is tried again`)
+  }
+  return prefix === 'join' && m.at === 'join' ? whetherJoined(turn, at, m) : followed(at, `Waiting for ${m.name}`)
+}
+
+/** The last step: a control plane is a healthy voter of etcd, and the node is Ready. */
+async function whetherJoined(turn: ChangeTurn, at: StepAt, m: store.MemberRow): Promise<StepResult> {
+  const { parts, job, state } = turn
+  if (m.secured_at === null) return followed(at, `Waiting for ${m.name}`)
+  if (m.role === 'control_plane') {
+    const etcd = await etcdMembers(parts, state.members, job.signal)
+    const own = etcd?.members.find((e) => e.name === m.name)
+    if (!own || own.learner) return { waiting: `${m.name} is ${own ? 'a learner of etcd and not promoted yet' : 'no member of etcd yet'}`, againMs: followMs }
+    if (!etcd!.healthy.has(m.name)) return { waiting: `etcd on ${m.name} is not healthy`, againMs: followMs }
+  }
+  try {
+    const nodes = await (await kubernetes(turn)).nodes(job.signal)
+    if (nodes.find((n) => n.name === m.name)?.ready !== true) {
+      const [facts] = await parts.servers.forPlan(parts.db, [m.node_id])
+      const why = lateReason({ name: m.name, address: facts!.address, secured: true }, nodes)
+      return why === null ? followed(at, `Waiting for ${m.name} to be Ready in Kubernetes`) : { waiting: why, againMs: followMs }
+    }
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error
+    return { waiting: `The Kubernetes API does not answer: ${error.message}`, againMs: followMs }
+  }
+  const isJoined = await write(turn, async (tx) => {
+    const now = await store.member(tx, m.cluster_id, m.node_id)
+    // A server that has failed since it was read stays failed until a user acts.
+    if (!now || !store.isWanted(now) || now.failed_at !== null) return false
+    const time = new Date(job.now())
+    await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: time, ...(m.role === 'control_plane' && { etcd_at: now.etcd_at ?? time }) })
+    await parts.servers.markReady(tx, system, m.node_id)
+    await parts.servers.noteNodes(tx, m.cluster_id, [{ node_id: m.node_id, ready: true, reason: null }])
+    return true
+  })
+  return isJoined ? 'done' : { waiting: `Waiting for ${m.name}`, againMs: followMs }
+}
+
+/**
+ * In the transaction that ends a change: what becomes of the servers that it was adding. After a cancel, servers that haven't joined are taken back; one that
+ * may have a configuration is reset and released as soon as it answers. After a failure they stay, so that a retry continues with them.
+ */
+export async function endJoining(tx: Tx, turn: ChangeTurn, added: readonly string[], how: 'done' | 'failed' | 'cancelled'): Promise<void> {
+  if (how === 'done') return
+  const { parts, state, job } = turn
+  const members = await store.members(tx, state.row.id)
+  for (const m of members.filter((one) => added.includes(one.node_id) && store.isWanted(one) && one.node_ready_at === null)) {
+    if (how === 'cancelled')
+      await store.updateMember(tx, m.cluster_id, m.node_id, {
+        wanted: 'released',
+        operation_id: null,
+        waits: false,
+        failed_at: null,
+        failure: null,
+        at: 'reset',
+        at_since: new Date(job.now()),
+      })
+    await parts.servers.hold(tx, m.node_id, null)
+    await wakeMember(turn, tx, m)
+  }
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest'
+import { clusterChange, type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { type Cluster, clusterServerReplace, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { clusterWorld } from '../../testing/world.ts'
+
+const world = await clusterWorld({ servers: 60, seed: 'departing' })
+const { admin } = world
+
+const ready = async (nodes: readonly Server[], asked: Partial<NewClusterAsked> = {}): Promise<Cluster> => {
+  const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com', ...asked })
+  expect((await world.ended(operation.id, 120_000)).status).toBe('done')
+  return world.cluster(cluster.id)
+}
+const dark = async (node: Server) => {
+  await world.machine(node).lifecycle.powerOff()
+  await world.until(
+    () => world.server(node.id),
+    (s) => s.talos.reachable === false,
+  )
+}
+const refusal = async (cluster: Cluster, change: ClusterChangeAsked) =>
+  (await admin.call(clusterChange, { params: { id: cluster.id }, body: { change } })).problem
+const etcdOf = (node: Server) =>
+  world
+    .machine(node)
+    .etcdCluster!.state.members.map((m) => m.name)
+    .toSorted()
+const namesOf = (nodes: readonly Server[]) => nodes.map((n) => n.name).toSorted()
+const isFree = async (node: Server) => expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+
+describe.concurrent('removing servers from a running cluster', () => {
+  test('workers leave first, then control planes one at a time; each ends in maintenance and is wiped as the plan says', { timeout: 240_000 }, async () => {
+    const nodes = world.take(7)
+    const all = nodes.map((n, i) => ({ node_id: n.id, role: i < 5 ? ('control_plane' as const) : ('worker' as const) }))
+    const cluster = await ready(nodes, { servers: all })
+    const [cp4, cp5, worker] = [nodes[3]!, nodes[4]!, nodes[5]!]
+    const change = { kind: 'shrink' as const, servers: [cp4, worker, cp5].map((n) => ({ node_id: n.id })) }
+    const plan = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } })).answer!
+    expect(plan.checks.filter((c) => !c.ok)).toEqual([])
+    expect(plan.groups.map((g) => [g.node_id, g.drains])).toEqual([
+      [worker.id, true],
+      [cp5.id, true],
+      [cp4.id, true],
+    ])
+    const { id } = await world.change(cluster.id, change)
+    const end = await world.ended(id, 150_000)
+    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done' && !s.key.startsWith('uncordon/')) }).toEqual({ status: 'done', open: [] })
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
+    expect(etcdOf(nodes[0]!)).toEqual(namesOf(nodes.slice(0, 3)))
+    expect(world.nodeNames(nodes[0]!).toSorted()).toEqual(namesOf([...nodes.slice(0, 3), nodes[6]!]))
+    for (const node of [cp4, cp5, worker]) {
+      await isFree(node)
+      expect(world.machine(node).disk.state.counters.resets).toBe(1)
+    }
+  })
+
+  test('what would cost the quorum, the endpoint or the last control plane is refused', { timeout: 240_000 }, async () => {
+    const nodes = world.take(4)
+    const cluster = await ready(nodes)
+    const [a, b, c, worker] = nodes as [Server, Server, Server, Server]
+    const shrink = (...gone: Server[]) => ({ kind: 'shrink' as const, servers: gone.map((n) => ({ node_id: n.id })) })
+    expect(await refusal(cluster, shrink(a, b, c))).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('delete the cluster instead') })
+    expect(await refusal(cluster, { kind: 'shrink', servers: [{ node_id: worker.id, force: true }] })).toMatchObject({
+      error: expect.stringContaining('answers'),
+    })
+    await dark(c)
+    expect(await refusal(cluster, shrink(c))).toMatchObject({ error: expect.stringContaining('does not answer') })
+    expect(await refusal(cluster, shrink(a))).toMatchObject({ error: expect.stringContaining(`Bring ${c.name} back first`) })
+    const alone = world.take(2)
+    const small = await ready(alone, { endpoint: undefined })
+    expect(await refusal(small, { kind: 'role', servers: [{ node_id: alone[0]!.id, role: 'worker' }] })).toMatchObject({
+      error: expect.stringContaining('give the cluster another endpoint first'),
+    })
+    world.machine(c).lifecycle.powerOn()
+  })
+
+  test('a server that does not answer is removed by force, does not block other changes, and is reset when it answers', { timeout: 240_000 }, async () => {
+    const nodes = world.take(5)
+    const cluster = await ready(nodes)
+    const [gone, other] = [nodes[4]!, nodes[3]!]
+    await dark(gone)
+    const { id } = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: gone.id, force: true }] })
+    const end = await world.ended(id, 150_000)
+    expect(end).toMatchObject({ status: 'done' })
+    expect(end.steps.find((s) => s.key === `reset/${gone.id}`)).toMatchObject({ status: 'skipped', reason: expect.stringContaining('as soon as it answers') })
+    await world.until(
+      () => world.cluster(cluster.id),
+      (c) => c.status === 'ready' && c.workers === 1,
+    )
+    expect(world.nodeNames(nodes[0]!)).not.toContain(gone.name)
+    const second = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: other.id }] })
+    expect(await world.ended(second.id, 150_000)).toMatchObject({ status: 'done' })
+    world.machine(gone).lifecycle.powerOn()
+    await world.until(
+      () => world.server(gone.id),
+      (s) => s.cluster === null && s.status === 'maintenance',
+    )
+    expect(world.machine(gone).disk.state.counters.resets).toBe(1)
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+  })
+})
+
+describe.concurrent('replacing a server of a running cluster', () => {
+  test('a dead control plane is removed from etcd before the new one joins, and does no harm when it comes back', { timeout: 240_000 }, async () => {
+    const nodes = world.take(4)
+    const [spare] = world.take(1) as [Server]
+    const cluster = await ready(nodes)
+    const dead = nodes[2]!
+    await dark(dead)
+    expect((await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: dead.id }, body: { node_id: spare.id } })).problem).toMatchObject({
+      code: 'transition_refused',
+      error: expect.stringContaining('kind: replace'),
+    })
+    const { id } = await world.change(cluster.id, { kind: 'replace', node_id: dead.id, by: { node_id: spare.id } })
+    const end = await world.ended(id, 150_000)
+    expect(end).toMatchObject({ status: 'done' })
+    const order = end.steps.map((s) => s.key)
+    expect(order.indexOf(`forget-member/${dead.id}`)).toBeLessThan(order.indexOf(`config/${spare.id}`))
+    const now = [nodes[0]!, nodes[1]!, spare]
+    expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
+    await world.until(
+      () => world.cluster(cluster.id),
+      (c) => c.status === 'ready' && c.control_planes === 3,
+    )
+    world.machine(dead).lifecycle.powerOn()
+    await world.until(
+      () => world.server(dead.id),
+      (s) => s.cluster === null && s.status === 'maintenance',
+    )
+    expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
+    expect(world.machine(dead).disk.state.counters.resets).toBe(1)
+    await world.until(
+      async () => world.nodeNames(nodes[0]!).includes(dead.name),
+      (is) => !is,
+    )
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+  })
+
+  test('a healthy server leaves after the new one has joined', { timeout: 240_000 }, async () => {
+    const nodes = world.take(2)
+    const [spare] = world.take(1) as [Server]
+    const cluster = await ready(nodes)
+    const { id } = await world.change(cluster.id, { kind: 'replace', node_id: nodes[0]!.id, by: { node_id: spare.id } })
+    const end = await world.ended(id, 150_000)
+    expect(end).toMatchObject({ status: 'done' })
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1, workers: 1 })
+    expect(etcdOf(spare)).toEqual([spare.name])
+    await isFree(nodes[0]!)
+  })
+})
+
+describe.concurrent('changing the role of a server', () => {
+  test('workers become control planes and one goes back; their workload disks are kept', { timeout: 240_000 }, async () => {
+    const nodes = world.take(3)
+    const cluster = await ready(nodes)
+    const [, a, b] = nodes as [Server, Server, Server]
+    const first = await world.change(cluster.id, { kind: 'role', servers: [a, b].map((n) => ({ node_id: n.id, role: 'control_plane' as const })) })
+    expect(await world.ended(first.id, 150_000)).toMatchObject({ status: 'done' })
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 3, workers: 0 })
+    expect(etcdOf(a)).toEqual(namesOf(nodes))
+    expect(await world.server(a.id)).toMatchObject({ status: 'ready', type: 'control_plane', identity: { state: 'confirmed' } })
+    const second = await world.change(cluster.id, { kind: 'role', servers: [{ node_id: b.id, role: 'worker' }] })
+    expect(await world.ended(second.id, 150_000)).toMatchObject({ status: 'done' })
+    expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 2, workers: 1 })
+    expect(etcdOf(a)).toEqual(namesOf([nodes[0]!, a]))
+    expect(world.machine(b).disk.state.counters.resets).toBe(2)
+  })
+})

@@ -1,0 +1,64 @@
+/** What a change of a cluster's servers looks at before it is allowed: etcd, Kubernetes, and the servers themselves. */
+import type { Check } from '#contract/clusters/clusters.ts'
+import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
+import { kubernetesOf } from '../../kubernetes.ts'
+import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../leave/etcd.ts'
+import { listed } from '../../sentences.ts'
+import type * as store from '../../store.ts'
+import type { ChangeView } from '../frame.ts'
+
+export interface Outlook {
+  /** null: no control plane reports the members. */
+  readonly etcd: EtcdMembers | null
+  /** Nodes by name, or why Kubernetes doesn't answer. */
+  readonly nodes: ReadonlyMap<string, KubernetesNode> | string
+}
+
+/** A check of the plan that fails with the reason `problem`. */
+export const checked = (name: string, problem: string | null, good: string): Check => ({ check: name, ok: problem === null, message: problem ?? good })
+
+const nodesOf = async ({ parts, state, signal }: ChangeView): Promise<Outlook['nodes']> => {
+  try {
+    const nodes = await (await kubernetesOf(parts, state)).nodes(signal)
+    return new Map(nodes.map((n) => [n.name, n]))
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error
+    return error.message
+  }
+}
+
+export async function outlookOf(view: ChangeView): Promise<Outlook> {
+  const [etcd, nodes] = await Promise.all([etcdMembers(view.parts, view.state.members, view.signal), nodesOf(view)])
+  return { etcd, nodes }
+}
+
+/** Why etcd takes no new member now, or null. etcd recommends to remove a dead member before another one is added ("Runtime reconfiguration"). */
+export function whyNoMember(etcd: EtcdMembers | null, cluster: string, except?: string): string | null {
+  if (etcd === null) return `No control plane of ${cluster} reports the members of etcd`
+  const others = etcd.members.filter((m) => m.name !== except)
+  const learner = others.find((m) => m.learner)
+  if (learner) return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
+  const ill = others.filter((m) => !etcd.healthy.has(m.name))
+  return ill.length === 0
+    ? null
+    : `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not healthy in etcd of ${cluster}: bring ${ill.length === 1 ? 'it' : 'them'} back, replace or remove ${ill.length === 1 ? 'it' : 'them'} first`
+}
+
+export const etcdCheck = (etcd: EtcdMembers | null, cluster: string, except?: string): Check =>
+  checked('etcd', whyNoMember(etcd, cluster, except), 'Every other member of etcd is healthy')
+
+export const kubernetesCheck = ({ nodes }: Outlook): Check =>
+  checked('kubernetes', typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null, 'The Kubernetes API answers')
+
+/** Whether etcd can lose these control planes one after another, in this order. */
+export function quorumCheck(etcd: EtcdMembers | null, leavers: readonly Pick<store.MemberRow, 'name'>[], cluster: string): Check {
+  const good = `etcd keeps its majority without ${listed(leavers.map((m) => m.name))}`
+  if (etcd === null) return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed`, good)
+  let members = etcd.members
+  for (const { name } of leavers) {
+    const verdict = canLeaveEtcd({ ...etcd, members }, name, cluster)
+    if (!verdict.ok) return checked('quorum', verdict.reason, good)
+    members = members.filter((m) => m.name !== name)
+  }
+  return checked('quorum', null, good)
+}

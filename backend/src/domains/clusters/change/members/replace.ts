@@ -1,0 +1,59 @@
+/** Replaces a server of a cluster that runs, dead or alive, by another one with the same role. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import type { JoiningServer } from '#contract/clusters/changes/members.ts'
+import type * as store from '../../store.ts'
+import { type ChangeKind, memberOf } from '../frame.ts'
+import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
+import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
+import { endJoining, joining } from './joining.ts'
+import { answers, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
+import { etcdCheck, kubernetesCheck, type Outlook, outlookOf, quorumCheck } from './outlook.ts'
+
+const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): JoiningServer => ({ ...by, role })
+
+/** etcd's rule: a member that isn't healthy is removed before another one is added. A healthy server leaves after the new one has joined. */
+const leavesFirst = (old: Leaver, { etcd }: Outlook): boolean => !answers(old) || (old.m.role === 'control_plane' && etcd?.healthy.has(old.m.name) !== true)
+
+const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) => joining(turn, one, { together: [turn.change.by.node_id], isTakenBack: true })
+
+export const replace: ChangeKind<ChangeOf<'replace'>> = {
+  patienceMs: joiningPatienceMs,
+  async plan(view, change) {
+    const { row } = view.state
+    const [outlook, { leavers, check: known }] = await Promise.all([outlookOf(view), leaversOf(view, [change.node_id])])
+    const [old] = leavers
+    if (!old) return { checks: [known], groups: [] }
+    const { checks, warnings, chosen, disks } = await judgeJoining(view, [joinerOf(change, old.m)], outlook)
+    const isFirst = leavesFirst(old, outlook)
+    const leaves = answers(old) ? departingGroup(old.m, change.keep_workload_disks) : silentGroup(old.m, change.keep_workload_disks)
+    const joins = joiningGroups(chosen)
+    const isMember = old.m.role === 'control_plane'
+    return {
+      checks: [
+        known,
+        ...checks,
+        await endpointCheck(view, [old.m]),
+        ...(isMember ? [etcdCheck(outlook.etcd, row.name, isFirst ? old.m.name : undefined)] : []),
+        ...(isMember && isFirst ? [quorumCheck(outlook.etcd, [old.m], row.name)] : []),
+        kubernetesCheck(outlook),
+      ],
+      warnings,
+      groups: isFirst ? [leaves, ...joins] : [...joins, leaves],
+      disks,
+    }
+  },
+  begin: (tx, begun) => reserve(tx, begun, [joinerOf(begun.change, memberOf(begun.view, begun.change.node_id))]),
+  steps: {
+    ...departingSteps(({ keep_workload_disks }) => ({ keepsDisks: keep_workload_disks, staysReserved: false })),
+    config: step,
+    apply: step,
+    install: step,
+    boot: step,
+    etcd: step,
+    join: step,
+  },
+  async end(tx, turn, how) {
+    await endJoining(tx, turn, [turn.change.by.node_id], how)
+    await endDeparting(tx, turn)
+  },
+}

@@ -1,0 +1,145 @@
+/** Gives servers of a cluster the other role. Talos can't change the type of a machine in place, so the server leaves, is reset and joins again. */
+import { canHaveControlPlanes, leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { Problem } from '#contract/errors.ts'
+import { counted } from '#contract/words.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { readDisks } from '#talos/client/inventory.ts'
+import { system } from '../../../../http/caller.ts'
+import { agreedOf } from '../../create/disks.ts'
+import { joiningStepsOf } from '../../plan.ts'
+import { factsOf } from '../../parts.ts'
+import * as store from '../../store.ts'
+import { type ChangeKind, type ChangeTurn, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import { joiningPatienceMs } from './candidates.ts'
+import { departingGroup, departingSteps, endDeparting } from './departing.ts'
+import { followed, joining, rowOf, wakeMember } from './joining.ts'
+import { answerCheck, controlPlaneCheck, endpointCheck, leaversOf } from './leavers.ts'
+import { checked, etcdCheck, kubernetesCheck, outlookOf } from './outlook.ts'
+
+const roleOf = ({ servers }: ChangeOf<'role'>, nodeId: string) => servers.find((s) => s.node_id === nodeId)?.role
+
+/** The workload disks are kept, so the user need not confirm them again: what they hold now is what the server had in the cluster. */
+async function rejoin(turn: ChangeTurn<ChangeOf<'role'>>, at: StepAt, m: store.MemberRow): Promise<StepResult> {
+  const { parts, job, state, change, operation } = turn
+  const role = roleOf(change, m.node_id)!
+  let agreed: ReturnType<typeof agreedOf>
+  try {
+    const connection = await parts.servers.connection(m.node_id)
+    const disks = await connection.maintenance((client) => readDisks(client), { signal: job.signal })
+    agreed = agreedOf(
+      disks.map(({ content, ...disk }) => ({ ...disk, content: content || null })),
+      [m.install_disk, ...m.workload_disks],
+    )
+  } catch (error) {
+    if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    return { waiting: `The disks of ${m.name} can't be read: ${error.message}`, againMs: 1_000 }
+  }
+  await write(turn, async (tx) => {
+    const members = await store.members(tx, m.cluster_id)
+    const now = members.find((one) => one.node_id === m.node_id)
+    if (now?.wanted !== 'released' || now.wiped_at === null || now.released_at !== null) return
+    await store.dropMember(tx, m.cluster_id, m.node_id)
+    await store.insertMembers(tx, [
+      {
+        cluster_id: m.cluster_id,
+        node_id: m.node_id,
+        role,
+        position: Math.max(...members.map((one) => one.position)) + 1,
+        name: m.name,
+        interface: m.interface,
+        install_disk: m.install_disk,
+        install_wwid: m.install_wwid,
+        install_image: m.install_image,
+        workload_disks: m.workload_disks,
+        disk_wwids: JSON.stringify(m.disk_wwids),
+        agreed_disks: JSON.stringify(agreed),
+        at_since: new Date(job.now()),
+      },
+    ])
+    await parts.servers.reserve(tx, system, {
+      cluster: { id: state.row.id, name: state.row.name, talosVersion: state.row.talos_version },
+      operationId: operation.id,
+      servers: [{ node_id: m.node_id, role }],
+    })
+    await wakeMember(turn, tx, m)
+  })
+  return followed(at, `${m.name} joins again`)
+}
+
+const step: ChangeKind<ChangeOf<'role'>>['steps'][string] = (turn, at) => {
+  const m = rowOf(turn, at.nodeId!)
+  if (m?.wanted === 'released' && m.wiped_at !== null && m.released_at === null) return rejoin(turn, at, m)
+  return joining(turn, at, { together: [], isTakenBack: false })
+}
+
+export const role: ChangeKind<ChangeOf<'role'>> = {
+  patienceMs: joiningPatienceMs,
+  async plan(view, change) {
+    const { state } = view
+    const { row } = state
+    const [outlook, { leavers, check: known }] = await Promise.all([
+      outlookOf(view),
+      leaversOf(
+        view,
+        change.servers.map((s) => s.node_id),
+      ),
+    ])
+    const rows = leavers.map((l) => l.m)
+    const same = rows.find((m) => m.role === roleOf(change, m.node_id))
+    const unjoined = rows.find((m) => m.node_ready_at === null || !store.isWanted(m))
+    const promoted = rows.filter((m) => m.role === 'worker')
+    const demoted = rows.filter((m) => m.role === 'control_plane')
+    const now = state.members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length
+    const count = canHaveControlPlanes(now + promoted.length - demoted.length)
+    const facts = await factsOf(view.parts, view.parts.db, promoted)
+    const small = facts.find((f) => f.memory_bytes !== null && f.memory_bytes < leastMemoryBytes.control_plane)
+    const { checks, warnings } = controlPlaneCheck(state, demoted, outlook)
+    return {
+      checks: [
+        known,
+        checked(
+          'role',
+          same
+            ? `${same.name} is a ${same.role === 'worker' ? 'worker' : 'control plane'} already`
+            : unjoined
+              ? `${unjoined.name} has not joined ${row.name}`
+              : small
+                ? `${small.name} has too little memory for a control plane`
+                : null,
+          'Each server gets the other role',
+        ),
+        answerCheck(leavers, () => false),
+        await endpointCheck(view, demoted),
+        ...(promoted.length > demoted.length
+          ? [checked('control_planes', count.ok ? null : count.reason, counted(now + promoted.length - demoted.length, 'control plane'))]
+          : []),
+        ...(promoted.length > 0 ? [etcdCheck(outlook.etcd, row.name)] : []),
+        ...checks,
+        kubernetesCheck(outlook),
+      ],
+      warnings: [
+        ...warnings,
+        ...(row.taken_over_at === null
+          ? []
+          : ['The cluster was made without Steelyard: the server gets the configuration that Steelyard generates, with its patches']),
+      ],
+      // First those that become control planes, so that etcd has more voters before others leave.
+      groups: [...promoted, ...demoted].map((m): PlannedGroup => {
+        const leaves = departingGroup(m, true)
+        const joins = joiningStepsOf({ ...m, role: roleOf(change, m.node_id)! }).map(({ key, title }) => ({ key, title }))
+        return { ...leaves, steps: [...leaves.steps, ...joins] }
+      }),
+    }
+  },
+  steps: {
+    ...departingSteps(() => ({ keepsDisks: true, staysReserved: true })),
+    config: step,
+    apply: step,
+    install: step,
+    boot: step,
+    etcd: step,
+    join: step,
+  },
+  end: (tx, turn) => endDeparting(tx, turn),
+}

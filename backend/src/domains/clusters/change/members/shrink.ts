@@ -1,0 +1,41 @@
+/** Removes servers from a cluster that stays: dead ones first, then workers, then control planes, one after another. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import * as store from '../../store.ts'
+import type { ChangeKind } from '../frame.ts'
+import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
+import { answerCheck, answers, controlPlaneCheck, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
+import { kubernetesCheck, outlookOf } from './outlook.ts'
+
+const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) => servers.find((s) => s.node_id === nodeId)
+
+/** etcd's rule: dead members are removed before others. Control planes leave last. */
+const rankOf = (l: Leaver): number => (answers(l) ? (l.m.role === 'worker' ? 1 : 2) : 0)
+
+export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
+  async plan(view, change) {
+    const { state } = view
+    const [outlook, { leavers, check: known }] = await Promise.all([
+      outlookOf(view),
+      leaversOf(
+        view,
+        change.servers.map((s) => s.node_id),
+      ),
+    ])
+    const inOrder = leavers.toSorted((a, b) => rankOf(a) - rankOf(b) || b.m.position - a.m.position)
+    const rows = inOrder.map((l) => l.m)
+    const { checks, warnings } = controlPlaneCheck(state, rows, outlook)
+    const isForced = (nodeId: string) => wishOf(change, nodeId)?.force === true
+    const workers = state.members.filter((m) => m.role === 'worker' && store.isWanted(m))
+    const isLast = workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
+    return {
+      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, kubernetesCheck(outlook)],
+      warnings: isLast ? [...warnings, 'No worker remains: workloads that control planes do not run stay pending'] : warnings,
+      groups: inOrder.map((l) => {
+        const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true
+        return answers(l) && l.m.node_ready_at !== null ? departingGroup(l.m, keeps) : silentGroup(l.m, keeps)
+      }),
+    }
+  },
+  steps: departingSteps((change, nodeId) => ({ keepsDisks: wishOf(change, nodeId)?.keep_workload_disks === true, staysReserved: false })),
+  end: (tx, turn) => endDeparting(tx, turn),
+}

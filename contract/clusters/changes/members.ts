@@ -1,0 +1,28 @@
+/** Changes of the servers of a running cluster: servers are added, removed, replaced, or get the other role. */
+import * as z from 'zod/mini'
+import { ClusterRole, ClusterServer } from '../clusters.ts'
+
+const mostServers = 500
+const some = <T extends z.ZodMiniType>(server: T) => z.array(server).check(z.minLength(1, 'Choose at least one server'), z.maxLength(mostServers))
+
+/** A server that joins. Its patches are added beforehand, because the arguments of an operation hold no secrets. */
+const JoiningServer = z.omit(ClusterServer, { patch: true })
+export type JoiningServer = z.infer<typeof JoiningServer>
+
+/** True: the workload disks of the server are not wiped when it is reset. */
+const keep_workload_disks = z._default(z.boolean(), false)
+
+/** Adds servers: control planes one at a time, then all workers. */
+export const Grow = z.strictObject({ kind: z.literal('grow'), servers: some(JoiningServer) })
+
+/** Removes servers. `force`: the server does not answer; it is removed without a reset, and reset as soon as it answers. */
+export const Shrink = z.strictObject({
+  kind: z.literal('shrink'),
+  servers: some(z.strictObject({ node_id: z.uuid(), keep_workload_disks, force: z._default(z.boolean(), false) })),
+})
+
+/** Gives servers the other role. Each is reset and joins again; its workload disks are kept. */
+export const Role = z.strictObject({ kind: z.literal('role'), servers: some(z.strictObject({ node_id: z.uuid(), role: ClusterRole })) })
+
+/** Replaces the server `node_id` by another one, which gets its role. */
+export const Replace = z.strictObject({ kind: z.literal('replace'), node_id: z.uuid(), keep_workload_disks, by: z.omit(JoiningServer, { role: true }) })
