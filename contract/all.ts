@@ -7,6 +7,7 @@ import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
 import * as events from './events.ts'
+import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
 import * as offers from './marketplace/offers.ts'
@@ -53,6 +54,7 @@ const declared: readonly Operation[] = [
   clusters,
   takeover,
   changes,
+  health,
   subnets,
   offers,
   ccs,

@@ -1,6 +1,7 @@
 /** Every screen of the console and how to open it. `screens.e2e.ts` checks each and saves its picture. */
 import type { Page } from 'playwright-core'
 import { write } from './browser.ts'
+import { changeScreens } from './change-screens.ts'
 import { joiningScreens, type JoiningWorld } from './joining-screens.ts'
 import { marketplaceScreens, type MarketplaceWorld } from './marketplace-screens.ts'
 import { networkScreens, type NetworkWorld } from './network-screens.ts'
@@ -458,6 +459,7 @@ export const screens: readonly Screen[] = [
     },
   },
 
+  ...changeScreens,
   ...joiningScreens,
   ...networkScreens,
   ...peopleScreens,

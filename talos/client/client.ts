@@ -189,7 +189,11 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       return {
         memberId: status.memberId.toString(),
         leaderId: status.leader.toString(),
+        /** etcd's version, such as `3.6.12`. */
+        version: text(status.protocolVersion),
         sizeBytes: count(status.dbSize, 'etcd size'),
+        /** The part of `sizeBytes` that contains data. */
+        inUseBytes: count(status.dbSizeInUse, 'etcd size in use'),
         learner: status.isLearner,
         errors: status.errors.slice(0, maxItems).map((e) => text(e)),
       }

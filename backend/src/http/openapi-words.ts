@@ -8,6 +8,7 @@ import { AuditEntry } from '#contract/audit.ts'
 import { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters/clusters.ts'
+import { ClusterHealth } from '#contract/clusters/health.ts'
 import { Datacenter } from '#contract/datacenters.ts'
 import { Drift } from '#contract/servers/drift.ts'
 import { Extension, Image, NewImage } from '#contract/images.ts'
@@ -46,6 +47,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   CcCapacity: [CcCapacity, 'The capacity of a server. An unknown value is null, never 0. Sizes in bytes.'],
   CcPrice: [CcPrice, 'A price per hour: a decimal number as text, its currency, and what it is paid for.'],
   Cluster: [Cluster, 'A Kubernetes cluster and its servers.'],
+  ClusterHealth: [ClusterHealth, 'What a cluster answered about etcd, its Kubernetes API, its nodes and its versions.'],
   ClusterPlan: [ClusterPlan, 'What a change of a cluster would do, in its order, and whether it may begin.'],
   ClusterServer: [ClusterServer, 'A server and its role in a cluster that is to be created.'],
   Datacenter: [Datacenter, 'A site with servers, clusters and subnets. Its code is made from country, city and index: PL-POZ-1.'],

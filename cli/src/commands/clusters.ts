@@ -22,6 +22,7 @@ import { showBegun, waitOption, waitOr } from '../watch.ts'
 import { checksText } from './checks.ts'
 import { shownWindow } from './cluster-changes/run-change.ts'
 import { createOptions, readNewCluster } from './cluster-create.ts'
+import { clusterHealthCommand } from './cluster-health.ts'
 import { withDisks } from './confirm-disks.ts'
 import { resumedText } from './operations.ts'
 
@@ -98,6 +99,7 @@ export const clusterCommands: Command[] = [
     summary: 'One cluster with its servers.',
     say: (c, _name, { terminal }) => clusterText(terminal, c),
   }),
+  clusterHealthCommand,
   command({
     name: 'cluster create',
     summary: 'Create a cluster from free servers. If one of the servers cannot be reserved, nothing is changed.',

@@ -27,6 +27,8 @@ export const paths = {
   importCluster: '/infra/clusters/import',
   /** `operation`: id of the operation whose timeline is shown. */
   cluster: (id: string, tab?: string, operation?: string) => address('/infra/clusters/$id', { id }, { tab, operation }),
+  /** The form of a change of a running cluster. `server`: id of the preselected server. */
+  changeCluster: (id: string, kind: string, server?: string) => address('/infra/clusters/$id/change/$kind', { id, kind }, { server }),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),
   addSubnet: page('/infra/network/add-subnet'),

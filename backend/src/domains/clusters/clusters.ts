@@ -16,6 +16,7 @@ import {
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -33,6 +34,7 @@ import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
 import { operatorGroup } from './kubernetes.ts'
+import { clusterHealthNow } from './health/health.ts'
 import { deleteCluster, resetServer } from './leave/leaving.ts'
 import { failureAnswer } from './member/failure-log.ts'
 import { memberReconciler } from './member/reconcile.ts'
@@ -71,6 +73,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     if (!member) throw new Problem('not_found', 'There is no such server in this cluster')
     return failureAnswer(member)
   })
+  on(clusterHealth, ({ params, signal }) => clusterHealthNow(parts, params.id, signal))
   on(clusterKubeconfig, async ({ caller, params, saveAs }) => {
     const { name, text } = await downloadKubeconfig(parts, signedIn(caller), params.id)
     saveAs(name)

@@ -41,6 +41,7 @@ const fit: ServerFacts = {
   hardware: { processors: [], memory: [], disks: [], interfaces: [], addresses: [], links, routes: [] },
   stage: 'maintenance',
   reason: null,
+  drift_since: null,
 }
 const wanted: Wanted = { role: 'control_plane', talosVersion: 'v1.13.9', installDisk: '/dev/sda' }
 const failed = (change: Partial<ServerFacts>, want?: Wanted) =>

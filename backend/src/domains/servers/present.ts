@@ -93,6 +93,8 @@ export function factsOf(row: ServerRow, contact: Date | null) {
     stage: row.stage,
     /** Why the last contact failed. */
     reason: row.reason,
+    /** Since when the configuration differs from the one that Steelyard sent; null if it doesn't. */
+    drift_since: row.drift_since,
   }
 }
 

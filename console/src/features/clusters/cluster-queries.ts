@@ -1,5 +1,6 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationList } from '#contract/operations.ts'
 import { query } from '../../api/query.ts'
 import { askedOf, type ListSearch } from '../../lib/list-search.ts'
@@ -8,3 +9,5 @@ export const clustersQuery = (search: ListSearch) => ({ ...query(clusterList, { 
 export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 /** Operations on a cluster, newest first. */
 export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })
+/** The health of a cluster. Asked again every quarter of a minute while it is shown, because no event tells of a machine that stops to answer. */
+export const healthOf = (id: string) => ({ ...query(clusterHealth, { params: { id } }), staleTime: 0, refetchInterval: 15_000 })

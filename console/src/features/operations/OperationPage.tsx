@@ -67,6 +67,8 @@ function Shown({ operation: o }: { operation: Operation }) {
             [kindOf[target.kind], page === null ? target.name : <a href={page}>{target.name}</a>],
             ['Requested by', o.created_by],
             ['Requested', <Time key="at" at={o.created_at} />],
+            o.starts_at !== null && o.starts_at !== undefined && ['Begins', <Time key="begin" at={o.starts_at} />],
+            o.in_window === true && ['Only', 'In the maintenance window'],
             [hasEnded(o) ? 'Took' : 'Running for', o.started_at === null && !hasEnded(o) ? 'Not started' : duration(tookMs(o, now))],
             o.ended_at !== null && ['Ended', <Time key="end" at={o.ended_at} />],
             ['Id', <Copyable key="id" value={o.id} what="operation id" />],

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { type Cluster, clusterServerReplace } from '#contract/clusters/clusters.ts'
+import { changeTable } from '#contract/clusters/changes/table.ts'
 import { hasEnded, type Operation, operationTitle, type Step } from '#contract/operations.ts'
 import { count } from '#contract/words.ts'
 import { allowed } from '../../api/session.ts'
@@ -33,6 +34,10 @@ interface OperationTimelineProps {
 
 /** Steps that are shown at first. An addition of a network has a step per address. */
 const shownFirst = 100
+/** Steps before the current one that are shown at first. */
+const shownBefore = 10
+/** Index of the first step that isn't over; 0 if all are. */
+const firstOpen = (steps: readonly Step[]): number => Math.max(0, steps.findIndex((s) => s.status !== 'done' && s.status !== 'skipped'))
 
 /** An operation's steps, live, with its actions. The steps of a cluster's operation are grouped into phases. */
 export function OperationTimeline({ operation, cluster, saidAbove, ownPage = false, children }: OperationTimelineProps) {
@@ -41,13 +46,16 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
   const [all, setAll] = useState(false)
   const title = operationTitle(operation)
   const members = cluster === undefined ? [] : [...cluster.servers, ...cluster.former_servers]
-  const phases = operation.target.kind === 'cluster' ? phasesOf(operation.steps, members, !running, operation.created_at) : null
+  // The steps of a change follow one another server by server, so phases would hide their order.
+  const inPhases = operation.target.kind === 'cluster' && !Object.hasOwn(changeTable, operation.kind)
+  const phases = inPhases ? phasesOf(operation.steps, members, !running, operation.created_at) : null
   const steps = phases?.map((phase) => ofPhase(phase, operation, cluster)) ?? operation.steps.map((step) => ofStep(step, !running))
   const { at, of } = phases === null ? stepCount(operation.steps) : phaseCount(phases)
   const took = duration(tookMs(operation, now))
   const matrices = matricesOf(operation, members, !running)
   const hasSide = matrices.length > 0 || Boolean(children)
-  const shown = all ? steps : steps.slice(0, shownFirst)
+  const from = all || steps.length <= shownFirst ? 0 : Math.max(0, firstOpen(operation.steps) - shownBefore)
+  const shown = all ? steps : steps.slice(from, from + shownFirst)
   const progress = of === 0 ? `${took} so far` : `step ${count(at)} of ${count(of)}, ${took} so far`
   return (
     <div className={css['whole']}>
@@ -62,7 +70,7 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
             <ActionButton key={action.label} {...action} size="small" {...(operation.status === 'failed' && { kind: 'primary' })} />
           ))}
         >
-          {steps.length === 0 ? <p className="fs13 t2">This operation has no steps.</p> : <Timeline label={title} steps={shown} />}
+          {steps.length === 0 ? <p className="fs13 t2">This operation has no steps.</p> : <Timeline label={title} steps={shown} first={from + 1} />}
           {shown.length < steps.length && (
             <Button size="small" kind="ghost" onClick={() => setAll(true)}>
               Show all {count(steps.length)} steps

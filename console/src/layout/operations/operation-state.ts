@@ -1,4 +1,5 @@
 /** Texts of an operation's state. */
+import { changeTable } from '#contract/clusters/changes/table.ts'
 import { hasEnded, type Operation, type OperationStatus } from '#contract/operations.ts'
 import { machineCommands } from '#contract/servers/machine-commands.ts'
 import { paths } from '../../lib/paths.ts'
@@ -45,6 +46,7 @@ export function cancelText({ kind }: Pick<Operation, 'kind'>): string {
     case 'serverReset':
       return 'If the reset was not sent yet, the server stays in its cluster and nothing is wiped. A reset that was sent cannot be undone.'
     default:
+      if (kind in changeTable) return 'What has begun on a server is finished first. What has not begun is left as it is; nothing is undone.'
       return kind in machineCommands
         ? 'If the machine has received the command already, it carries the command out.'
         : 'The operation stops at the next safe point.'

@@ -25,8 +25,8 @@ export interface TimelineStep {
   more?: ReactNode
 }
 
-/** Steps of an operation, live: start, duration, attempt, and what each step waits for. */
-export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; label: string }) {
+/** Steps of an operation, live: start, duration, attempt, and what each step waits for. `first`: number of the first step, if earlier ones are left out. */
+export function Timeline({ steps, label, first = 1 }: { steps: readonly TimelineStep[]; label: string; first?: number }) {
   const now = useNow(steps.some((s) => s.state === 'running' || s.state === 'waiting'))
   return (
     <ol className={css['timeline']} aria-label={label}>
@@ -37,7 +37,7 @@ export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; lab
         const icon = icons[step.state]
         return (
           <li key={step.key} className={cx(css['step'], css[step.state])} aria-current={live ? 'step' : undefined}>
-            <span className={css['i']}>{icon === undefined ? i + 1 : <Icon name={icon} size={12} />}</span>
+            <span className={css['i']}>{icon === undefined ? i + first : <Icon name={icon} size={12} />}</span>
             <span className={css['title']}>
               {step.title}
               <span className="sr">, {word[step.state]}</span>

@@ -42,6 +42,7 @@ const candidate = (n: number, more: Partial<ServerFacts> = {}): ServerFacts => (
   hardware: null,
   stage: 'maintenance',
   reason: null,
+  drift_since: null,
   ...more,
 })
 const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Surroundings => ({

@@ -11,14 +11,16 @@ import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
-import { IconButton } from '../../../ui/inputs/Button.tsx'
+import { Button, IconButton } from '../../../ui/inputs/Button.tsx'
 import { Menu } from '../../../ui/overlay/Menu.tsx'
+import { part } from '../../../ui/part.tsx'
 import { Site } from '../../../ui/pictures/Flag.tsx'
 import { EventTable } from '../../../ui/table/EventTable.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
 import { Copyable } from '../../../ui/text/Copyable.tsx'
 import { Facts, KeyValue, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
+import { changeActions } from '../change/change-actions.ts'
 import { clusterActions, kubeconfigAction, talosconfigAction } from '../cluster-actions.ts'
 import { clusterOne } from '../cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
@@ -27,7 +29,12 @@ import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
-const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
+const HealthLines = part(() => import('../health/HealthLines.tsx'))
+const ScheduledChanges = part(() => import('../change/ScheduledChanges.tsx'))
+const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
+const HealthTab = part(() => import('../health/HealthTab.tsx'))
+
+const clusterTabs = ['overview', 'health', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 interface ClusterPageProps {
@@ -61,7 +68,8 @@ type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & { cluster: Cluster; tab
 
 function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
   const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
-  useCommands(`Act on ${cluster.name}`, actions)
+  const changes = useMemo(() => changeActions(cluster), [cluster])
+  useCommands(`Act on ${cluster.name}`, useMemo(() => [...actions, ...changes], [actions, changes]))
   const { tone, word } = clusterSaid(cluster)
   const counts: Partial<Record<ClusterTab, number>> = { servers: cluster.servers.length, addresses: cluster.subnets.length }
   return (
@@ -75,6 +83,7 @@ function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
         }
         actions={
           <>
+            <Menu label={`Change ${cluster.name}`} items={changes} trigger={<Button icon="edit">Change</Button>} />
             <ActionButton {...kubeconfigAction(cluster)} />
             <Menu
               label={`Actions for ${cluster.name}`}
@@ -108,6 +117,11 @@ function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
       <Tabs label="Cluster" current={tab} tabs={clusterTabs.map((t) => ({ id: t, text: sentence(t), count: counts[t], href: paths.cluster(cluster.id, t) }))} />
       <div className={css['tab']}>
         {tab === 'overview' && <Overview cluster={cluster} />}
+        {tab === 'health' && (
+          <Suspense fallback={<SkeletonRows rows={7} />}>
+            <HealthTab cluster={cluster} />
+          </Suspense>
+        )}
         {tab === 'servers' && <ClusterServers cluster={cluster} />}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
         {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
@@ -146,6 +160,12 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
         <Alert tone="warn" className={css['alert'] ?? ''}>
           <b>The cluster is degraded.</b> {c.reason}
         </Alert>
+      )}
+      {!isUnderWay(c) && (
+        <Suspense fallback={<SkeletonRows rows={7} />}>
+          <HealthLines cluster={c} more={<a href={paths.cluster(c.id, 'health')}>Details</a>} />
+          <ScheduledChanges cluster={c} />
+        </Suspense>
       )}
       <div className={css['wide']}>
         <ClusterServers cluster={c} />
@@ -227,6 +247,9 @@ const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly A
         ]}
       />
     </Panel>
+    <Suspense fallback={<SkeletonRows rows={2} />}>
+      <WindowPanel cluster={c} />
+    </Suspense>
     <Panel title="Delete the cluster">
       <div className="stack stack3">
         <p className="fs13 t2">

@@ -1,0 +1,114 @@
+/** What the control planes of a cluster report about etcd now. */
+import { type ClusterHealth, type EtcdAlarm, etcdAlarms, type EtcdMemberHealth } from '#contract/clusters/health.ts'
+import { Problem } from '#contract/errors.ts'
+import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { CoreParts } from '../parts.ts'
+import type { MemberRow } from '../store.ts'
+
+/** Limits in ms of one call and of all calls to one control plane. */
+const callMs = 3_000
+const wholeMs = 4_000
+
+type Status = Awaited<ReturnType<TalosClient['etcdStatus']>>
+
+/** What one control plane reported. */
+export interface EtcdReport {
+  readonly server: Pick<MemberRow, 'node_id' | 'name'>
+  readonly address: string | null
+  /** Why the machine could not be asked. */
+  readonly failed: string | null
+  /** Why its etcd does not run or is not healthy; null if it is. */
+  readonly ill: string | null
+  readonly status: Status | null
+  readonly members: readonly EtcdMember[]
+  /** By member id; null if etcd did not answer, as without a quorum. */
+  readonly alarms: Awaited<ReturnType<TalosClient['etcdAlarms']>> | null
+}
+
+const silent = { ill: null, status: null, members: [], alarms: null } as const
+
+/** null unless the error is a machine's. */
+const orNull = async <T>(asked: Promise<T>): Promise<T | null> => {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof TalosError && error.kind !== 'cancelled') return null
+    throw error
+  }
+}
+
+async function reportOf(client: TalosClient): Promise<Omit<EtcdReport, 'server' | 'address'>> {
+  const service = (await client.services()).find((s) => s.id === 'etcd')
+  if (service?.state !== 'Running')
+    return { ...silent, failed: null, ill: service === undefined ? 'etcd is not set up' : `etcd is ${service.state}${tail(messageOf(service))}` }
+  const [status, members, alarms] = await Promise.all([orNull(client.etcdStatus()), orNull(client.etcdMembers()), orNull(client.etcdAlarms())])
+  const ill = service.healthy === true ? (status?.errors[0] ?? null) : `etcd is not healthy${tail(messageOf(service))}`
+  return { failed: null, ill, status, members: members ?? [], alarms }
+}
+
+const tail = (message: string | null): string => (message === null || message === '' ? '' : `: ${message}`)
+
+/** Asks the control planes at once. A machine that has not answered after four seconds counts as silent. Never throws unless `signal` is aborted. */
+export function askEtcd({ servers, secrets }: CoreParts, controlPlanes: readonly MemberRow[], signal: AbortSignal): Promise<EtcdReport[]> {
+  const ask = async (m: MemberRow): Promise<EtcdReport> => {
+    const limit = AbortSignal.timeout(wholeMs)
+    let address: string | null = null
+    try {
+      const connection = await servers.connection(m.node_id)
+      address = connection.address
+      const options = { signal: AbortSignal.any([signal, limit]), deadlineMs: callMs }
+      return { server: m, address, ...(await connection.secure((await secrets.talosAdmin(m.cluster_id))!, reportOf, options)) }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (limit.aborted) return { server: m, address, ...silent, failed: `did not answer within ${wholeMs / 1000} s` }
+      if (!(error instanceof TalosError || error instanceof Problem)) throw error
+      return { server: m, address, ...silent, failed: error.message }
+    }
+  }
+  return Promise.all(controlPlanes.map(ask))
+}
+
+/** `10.0.0.3` from `https://10.0.0.3:2380`; '' if the text is no URL. */
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : '')
+
+/** The members of etcd with what the server of each has reported; the control planes without an id if nobody reports the members. Pure. */
+export function etcdHealth(reports: readonly EtcdReport[]): ClusterHealth['etcd'] {
+  const list = reports.find((r) => r.members.length > 0)?.members
+  if (list === undefined)
+    return {
+      members: reports.map((r) => row(r.server.name, undefined, r, null)),
+      reason: reports.length === 0 ? 'No control plane has answered with the certificates of the cluster yet' : 'No control plane reports the members of etcd',
+    }
+  const alarms = reports.find((r) => r.alarms !== null)?.alarms ?? null
+  // A member that was added but never started has no name in etcd; its address tells the server.
+  const reporterOf = (e: EtcdMember) =>
+    reports.find((r) => r.status?.memberId === e.id) ??
+    reports.find((r) => r.server.name === e.hostname || (r.address !== null && e.peerUrls.some((url) => hostOf(url) === r.address)))
+  const members = list.map((e) => {
+    const report = reporterOf(e)
+    return row(e.hostname || (report?.server.name ?? `Member ${e.id}`), e, report, alarms)
+  })
+  const outside = reports.filter((r) => !list.some((e) => reporterOf(e) === r))
+  return { members: [...members, ...outside.map((r) => row(r.server.name, undefined, { ...r, ill: r.ill ?? 'It is no member of etcd' }, null))], reason: null }
+}
+
+const alarmOf = (word: string): EtcdAlarm[] => etcdAlarms.filter((alarm) => alarm === word.toLowerCase())
+
+function row(name: string, e: EtcdMember | undefined, report: EtcdReport | undefined, alarms: EtcdReport['alarms']): EtcdMemberHealth {
+  const status = report?.status ?? null
+  const reason = report === undefined ? 'No server of the cluster has this member' : (report.failed ?? report.ill)
+  return {
+    id: e?.id ?? null,
+    name,
+    node_id: report?.server.node_id ?? null,
+    leader: status === null || e === undefined ? null : status.leaderId === e.id,
+    learner: e?.learner ?? null,
+    version: status?.version ?? null,
+    size_bytes: status?.sizeBytes ?? null,
+    in_use_bytes: status?.inUseBytes ?? null,
+    alarms: e === undefined || alarms === null ? null : alarms.filter((a) => a.memberId === e.id).flatMap((a) => alarmOf(a.alarm)),
+    healthy: report === undefined || report.failed !== null ? null : report.ill === null,
+    reason,
+  }
+}

@@ -1,0 +1,116 @@
+/** What a cluster's Kubernetes reports about its API servers, nodes and pods now. */
+import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
+import { isRecord, type Kubernetes, KubernetesError, type KubernetesTarget, printable, within } from '../../../kubernetes/client.ts'
+import type { MemberRow } from '../store.ts'
+
+/** Limit in ms of each question. */
+const wholeMs = 4_000
+/** More pods than Kubernetes supports in one cluster (kubernetes.io, "Considerations for large clusters"). */
+const mostPods = 150_000
+const mostNodes = 5_000
+
+/** A node as Kubernetes shows it. */
+export interface SeenNode {
+  readonly name: string
+  readonly ready: boolean
+  readonly reason: string | null
+  readonly schedulable: boolean
+  readonly kubelet: string | null
+}
+
+/** The answer, or why there is none. */
+export type Heard<T> = { readonly value: T; readonly failed: null } | { readonly value: null; readonly failed: string }
+
+async function heard<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<Heard<T>> {
+  try {
+    return { value: await within(signal, wholeMs, ask), failed: null }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof KubernetesError)) throw error
+    return { value: null, failed: error.message }
+  }
+}
+
+export const askApiServers = (client: Kubernetes, targets: readonly (KubernetesTarget & { id: string })[], signal: AbortSignal) =>
+  Promise.all(
+    targets.map(async (target): Promise<ClusterHealth['kubernetes_api'][number]> => {
+      const { failed } = await heard(signal, (limit) => client.readyz(target, limit))
+      return { node_id: target.id, name: target.name, ready: failed === null, reason: failed }
+    }),
+  )
+
+export const askNodes = (client: Kubernetes, signal: AbortSignal): Promise<Heard<SeenNode[]>> =>
+  heard(signal, async (limit) => (await client.list('/api/v1/nodes', { most: mostNodes, keep: readNode }, limit)) ?? [])
+
+/** Number of pods by node, without pods that have ended. */
+export const askPods = (client: Kubernetes, signal: AbortSignal): Promise<Heard<ReadonlyMap<string, number>>> =>
+  heard(signal, async (limit) => {
+    const names = (await client.list('/api/v1/pods', { most: mostPods, keep: nodeOfPod }, limit)) ?? []
+    const counts = new Map<string, number>()
+    for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+    return counts
+  })
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? printable(value) : null)
+
+/** core/v1 Node: spec.unschedulable, status.conditions, status.nodeInfo. */
+function readNode(object: unknown): SeenNode | undefined {
+  if (!isRecord(object) || !isRecord(object['metadata'])) return undefined
+  const name = text(object['metadata']['name'])
+  if (name === null) return undefined
+  const status = isRecord(object['status']) ? object['status'] : {}
+  const conditions = Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
+  const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
+  const isReady = ready?.['status'] === 'True'
+  const said = [text(ready?.['reason']), text(ready?.['message'])].filter((part) => part !== null).join(': ')
+  const info = isRecord(status['nodeInfo']) ? status['nodeInfo'] : {}
+  return {
+    name,
+    ready: isReady,
+    reason: isReady ? null : said || 'it has not reported yet',
+    schedulable: !(isRecord(object['spec']) && object['spec']['unschedulable'] === true),
+    kubelet: text(info['kubeletVersion'])?.replace(/^v/, '') ?? null,
+  }
+}
+
+/** core/v1 Pod: Succeeded and Failed pods have ended (kubernetes.io, "Pod Lifecycle"). */
+function nodeOfPod(object: unknown): string | undefined {
+  if (!isRecord(object) || !isRecord(object['spec'])) return undefined
+  const phase = isRecord(object['status']) ? object['status']['phase'] : undefined
+  return phase === 'Succeeded' || phase === 'Failed' ? undefined : (text(object['spec']['nodeName']) ?? undefined)
+}
+
+type Server = Pick<MemberRow, 'node_id' | 'name' | 'role'> & { readonly talos_version: string | null }
+
+/** The servers of the cluster with their nodes, then nodes that are no server of the cluster. Pure. */
+export function nodesHealth(servers: readonly Server[], nodes: Heard<readonly SeenNode[]>, pods: Heard<ReadonlyMap<string, number>>): NodeHealth[] {
+  const byName = new Map((nodes.value ?? []).map((n) => [n.name, n]))
+  const seenOf = (name: string) => {
+    const node = byName.get(name)
+    return {
+      schedulable: node?.schedulable ?? null,
+      kubelet_version: node?.kubelet ?? null,
+      pods: pods.value === null || node === undefined ? null : (pods.value.get(name) ?? 0),
+    }
+  }
+  const ours = servers.map(({ node_id, name, role, talos_version }) => {
+    const node = byName.get(name)
+    const ready = nodes.failed !== null ? null : node?.ready === true
+    const reason = nodes.failed ?? (node === undefined ? 'Kubernetes has no such node' : node.reason)
+    return { node_id, name, role, ready, reason, talos_version, ...seenOf(name) }
+  })
+  const known = new Set(servers.map((s) => s.name))
+  const others = [...byName.values()].filter((n) => !known.has(n.name))
+  return [
+    ...ours,
+    ...others.map(({ name, ready, reason }) => ({
+      node_id: null,
+      name,
+      role: null,
+      ready,
+      reason: `No server of the cluster has this name${reason === null ? '' : `: ${reason}`}`,
+      talos_version: null,
+      ...seenOf(name),
+    })),
+  ]
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { clusterHealth } from '#contract/clusters/health.ts'
+import type { ClusterHealth } from '#contract/clusters/health.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+const world = await clusterWorld({ servers: 4 })
+const viewer = await world.backend.signIn({ role: 'viewer' })
+const nodes = world.take(4)
+const { cluster, operation } = await world.create(nodes)
+const ask = async (): Promise<ClusterHealth> => (await viewer.call(clusterHealth, { params: { id: cluster.id } })).answer!
+const stateOf = (health: ClusterHealth, topic: string) => health.lines.find((l) => l.topic === topic)
+
+test('a cluster that has no control plane yet has unknown health, with the reason', async () => {
+  const health = await ask()
+  expect(stateOf(health, 'etcd')).toMatchObject({ state: 'unknown' })
+  expect(health.nodes.every((n) => n.ready === null && n.reason !== null)).toBe(true)
+})
+
+test('a ready cluster reports members, leader, sizes, nodes, pods and versions', { timeout: 90_000 }, async () => {
+  expect((await world.ended(operation.id)).status).toBe('done')
+  const health = await ask()
+  // The versions may be out of support by now.
+  expect(health.lines.filter((l) => l.state !== 'ok' && l.topic !== 'talos' && l.topic !== 'kubernetes')).toEqual([])
+  expect(health.etcd.members.map((m) => m.name).toSorted()).toEqual(nodes.slice(0, 3).map((n) => n.name).toSorted())
+  expect(health.etcd.members.filter((m) => m.leader === true)).toHaveLength(1)
+  for (const member of health.etcd.members)
+    expect(member).toMatchObject({ learner: false, healthy: true, alarms: [], reason: null, version: '3.6.12', size_bytes: expect.any(Number) as number })
+  expect(health.kubernetes_api).toHaveLength(3)
+  expect(health.nodes).toHaveLength(4)
+  for (const node of health.nodes) expect(node).toMatchObject({ ready: true, schedulable: true, kubelet_version: '1.36.3', talos_version: 'v1.13.9' })
+  expect(health.nodes.find((n) => n.role === 'control_plane')!.pods).toBeGreaterThan(0)
+  expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: null })
+})
+
+test('a silent control plane is named with its reason, and the answer does not wait for it for long', { timeout: 60_000 }, async () => {
+  const [, lost] = nodes
+  await addFault(world.machine(lost!), { kind: 'hang', port: 'apid' })
+  const begun = Date.now()
+  const health = await ask()
+  expect(Date.now() - begun).toBeLessThan(12_000)
+  await clearFaults(world.machine(lost!))
+  const member = health.etcd.members.find((m) => m.node_id === lost!.id)!
+  expect(member).toMatchObject({ healthy: null, size_bytes: null, reason: expect.stringContaining('did not answer') as string })
+  expect(stateOf(health, 'etcd')).toMatchObject({ state: 'problem', message: expect.stringContaining(`2 of 3 members are healthy. ${lost!.name}`) as string })
+  expect(health.etcd.members.filter((m) => m.healthy === true)).toHaveLength(2)
+})
+
+test('a lost majority is a problem that names the members that are down', { timeout: 60_000 }, async () => {
+  for (const node of nodes.slice(1, 3)) await world.machine(node).lifecycle.powerOff()
+  const health = await world.until(ask, (h) => h.etcd.reason !== null)
+  expect(stateOf(health, 'etcd')).toMatchObject({ state: 'problem', message: expect.stringMatching(/^etcd has no leader, so the cluster accepts no change\. /) as string })
+  for (const node of nodes.slice(1, 3)) expect(stateOf(health, 'etcd')!.message).toContain(node.name)
+  expect(health.kubernetes_api.filter((a) => !a.ready).length).toBeGreaterThanOrEqual(2)
+})

@@ -1,0 +1,47 @@
+/** The health of a cluster, asked at the moment of the call. */
+import type { ClusterHealth } from '#contract/clusters/health.ts'
+import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
+import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
+import * as store from '../store.ts'
+import { askEtcd, etcdHealth } from './ask-etcd.ts'
+import { askApiServers, askNodes, askPods, type Heard, nodesHealth } from './ask-kubernetes.ts'
+import { linesOf } from './lines.ts'
+import { kubernetesVersionsOf, talosVersions } from './versions.ts'
+
+const notYet: Heard<never> = { value: null, failed: 'No control plane has joined yet' }
+
+/**
+ * Asks etcd, the API servers and Kubernetes at once. Each question has a limit of four seconds; what did not answer is unknown, with the reason.
+ * @throws Problem `not_found`
+ */
+export async function clusterHealthNow(parts: ClusterParts, id: string, signal: AbortSignal): Promise<ClusterHealth> {
+  const row = await demandCluster(parts.db, id)
+  const members = (await store.members(parts.db, id)).filter(store.isWanted)
+  const controlPlanes = controlPlanesOf(members)
+  const facts = await factsOf(parts, parts.db, members)
+  const targets = facts.filter((f) => controlPlanes.some((m) => m.node_id === f.id))
+  const client = targets.length === 0 ? null : await kubernetesOf(parts, { row, members })
+  const [reports, api, nodes, pods] = await Promise.all([
+    askEtcd(parts, controlPlanes, signal),
+    client === null ? [] : askApiServers(client, targets, signal),
+    client === null ? notYet : askNodes(client, signal),
+    client === null ? notYet : askPods(client, signal),
+  ])
+  const pairs = parts.versions.pairs()
+  const warnings = parts.versions.warnings(row.talos_version, row.kubernetes_version)
+  const found = {
+    etcd: etcdHealth(reports),
+    kubernetes_api: api,
+    nodes: nodesHealth(
+      members.map((m, i) => ({ ...m, talos_version: facts[i]!.talos_version })),
+      nodes,
+      pods,
+    ),
+    versions: {
+      talos: talosVersions(row.talos_version, row.kubernetes_version, pairs, warnings),
+      kubernetes: kubernetesVersionsOf(row.kubernetes_version, row.talos_version, pairs, warnings),
+    },
+    drift: facts.flatMap((f) => (f.drift_since === null ? [] : [{ node_id: f.id, name: f.name, since: f.drift_since.toISOString() }])),
+  }
+  return { at: new Date(parts.clock.now()).toISOString(), lines: linesOf(found), ...found }
+}

@@ -1,0 +1,113 @@
+/** One line per topic of a cluster's health: its state, and the reason in a sentence. Pure functions of the answers. */
+import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic, VersionHealth } from '#contract/clusters/health.ts'
+import { counted } from '#contract/words.ts'
+import { listed } from '../sentences.ts'
+
+type Line = ClusterHealth['lines'][number]
+type Said = { readonly state: HealthState; readonly message: string }
+
+/** Talos's documentation ("etcd Maintenance") advises a defragmentation if less than half of the file is in use. Small files gain nothing. */
+const worthDefragmentingBytes = 100 * 1024 ** 2
+export const isFragmented = ({ size_bytes: size, in_use_bytes: used }: Pick<EtcdMemberHealth, 'size_bytes' | 'in_use_bytes'>): boolean =>
+  size !== null && used !== null && size >= worthDefragmentingBytes && used < size / 2
+
+const namesOf = (items: readonly { readonly name: string }[]): string => listed(items.map((i) => i.name))
+const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`)
+
+export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>): Line[] {
+  const line = (topic: HealthTopic, said: Said): Line => ({ topic, ...said })
+  return [
+    line('etcd', etcd(health.etcd)),
+    line('database', database(health.etcd)),
+    line('kubernetes_api', api(health.kubernetes_api)),
+    line('nodes', nodes(health.nodes)),
+    line('configuration', drift(health.drift)),
+    line('talos', version(health.versions.talos)),
+    line('kubernetes', version(health.versions.kubernetes)),
+  ]
+}
+
+function etcd({ members, reason }: ClusterHealth['etcd']): Said {
+  if (reason !== null) return withoutMembers(members, reason)
+  const voters = members.filter((m) => m.id !== null && m.learner !== true)
+  const ill = voters.filter((m) => m.healthy !== true)
+  const majority = Math.floor(voters.length / 2) + 1
+  const healthy = voters.length - ill.length
+  const left = healthy - majority
+  if (ill.length > 0) {
+    const who = `${namesOf(ill)} ${ill.length === 1 ? 'is' : 'are'} not healthy${because(ill[0]!.reason)}`
+    const then = left < 0 ? 'etcd has no majority, so the cluster accepts no change' : left === 0 ? 'etcd stops if one more member fails' : null
+    return { state: 'problem', message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}` }
+  }
+  const outside = members.filter((m) => m.id === null)
+  if (outside.length > 0) return { state: 'attention', message: `${namesOf(outside)} ${outside.length === 1 ? 'is' : 'are'} no member of etcd${because(outside[0]!.reason)}.` }
+  const learners = members.filter((m) => m.learner === true)
+  if (learners.length > 0) return { state: 'attention', message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.` }
+  const leader = members.find((m) => m.leader === true)
+  const lead = leader === undefined ? '' : ` ${leader.name} leads.`
+  if (voters.length === 1) return { state: 'attention', message: 'The only member is healthy. The cluster is down while its server is down.' }
+  return { state: 'ok', message: `${counted(voters.length, 'member')}, all healthy.${lead} ${left === 1 ? 'One' : left} may fail.` }
+}
+
+/** No control plane reports the members: none answers, or etcd has lost its majority on those that do. */
+function withoutMembers(members: readonly EtcdMemberHealth[], reason: string): Said {
+  const silent = members.filter((m) => m.healthy === null)
+  const answering = members.filter((m) => m.healthy !== null)
+  const who = silent.length === 0 ? '' : `${namesOf(silent)} ${silent.length === 1 ? 'does' : 'do'} not answer${because(silent[0]!.reason)}.`
+  if (answering.length === 0) return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}` }
+  const why = answering.find((m) => m.reason !== null)
+  return { state: 'problem', message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : who}` }
+}
+
+function database({ members, reason }: ClusterHealth['etcd']): Said {
+  const alarmed = members.filter((m) => (m.alarms ?? []).length > 0)
+  const corrupt = alarmed.filter((m) => m.alarms!.includes('corrupt'))
+  if (corrupt.length > 0) return { state: 'problem', message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).` }
+  if (alarmed.length > 0)
+    return { state: 'problem', message: `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). Defragment it, then disarm the alarm.` }
+  const known = members.filter((m) => m.size_bytes !== null)
+  if (reason !== null || known.length === 0) return { state: 'unknown', message: reason ?? 'No member reports the size of its database.' }
+  const fragmented = known.filter(isFragmented)
+  if (fragmented.length > 0)
+    return { state: 'attention', message: `More than half of the database of ${namesOf(fragmented)} is unused space, which a defragmentation frees.` }
+  const largest = known.reduce((a, b) => (b.size_bytes! > a.size_bytes! ? b : a))
+  if (members.every((m) => m.alarms === null)) return { state: 'unknown', message: 'etcd does not report its alarms.' }
+  return { state: 'ok', message: `No alarm. ${mib(largest.size_bytes!)}, ${mib(largest.in_use_bytes ?? largest.size_bytes!)} in use.` }
+}
+
+const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+
+function api(items: ClusterHealth['kubernetes_api']): Said {
+  if (items.length === 0) return { state: 'unknown', message: 'No control plane has joined yet.' }
+  const down = items.filter((i) => !i.ready)
+  if (down.length === 0) return { state: 'ok', message: items.length === 1 ? 'The API server is ready.' : `All ${items.length} API servers are ready.` }
+  const all = down.length === items.length
+  return {
+    state: 'problem',
+    message: all ? `No API server is ready${because(down[0]!.reason)}.` : `The API server of ${namesOf(down)} is not ready${because(down[0]!.reason)}.`,
+  }
+}
+
+function nodes(items: ClusterHealth['nodes']): Said {
+  const unknown = items.filter((n) => n.ready === null)
+  if (unknown.length > 0) return { state: 'unknown', message: `The Kubernetes API does not answer${because(unknown[0]!.reason)}.` }
+  const ours = items.filter((n) => n.node_id !== null)
+  const down = ours.filter((n) => n.ready === false)
+  if (down.length > 0) return { state: 'problem', message: `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.` }
+  const strange = items.filter((n) => n.node_id === null)
+  if (strange.length > 0) return { state: 'attention', message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.` }
+  const cordoned = ours.filter((n) => n.schedulable === false)
+  if (cordoned.length > 0) return { state: 'attention', message: `${namesOf(cordoned)} ${cordoned.length === 1 ? 'is' : 'are'} cordoned and get${cordoned.length === 1 ? 's' : ''} no new pods.` }
+  return { state: 'ok', message: ours.length === 1 ? 'The node is Ready.' : `All ${ours.length} nodes are Ready.` }
+}
+
+function drift(items: ClusterHealth['drift']): Said {
+  if (items.length === 0) return { state: 'ok', message: 'Every server has the configuration that Steelyard sent.' }
+  return { state: 'attention', message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.` }
+}
+
+function version({ current, newest, next, reason }: VersionHealth): Said {
+  if (next === null && reason === null) return { state: 'ok', message: `${current} is the newest version offered.` }
+  const offer = next === null ? `${current}.` : `${current}; ${next === newest ? `${next} is offered` : `${next} is the next step`}.`
+  return { state: 'attention', message: reason === null ? offer : `${offer} ${reason.replace(/\.$/, '')}.` }
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { clusterHealth } from '#contract/clusters/health.ts'
+import { clusterList } from '#contract/clusters/clusters.ts'
+import type { Answer } from '#contract/operation.ts'
+import { startApi } from '../testing/api.ts'
+import { startCli } from '../testing/cli.ts'
+import { aCluster, id, pageOf } from '../testing/things.ts'
+
+const version = { current: '1.36.3', newest: '1.36.3', next: null, reason: null }
+const healthy: Answer<typeof clusterHealth> = {
+  at: '2026-11-20T08:00:00.000Z',
+  lines: [
+    { topic: 'etcd', state: 'ok', message: '3 members, all healthy. cp-1 leads. One may fail.' },
+    { topic: 'talos', state: 'attention', message: 'v1.12.11; v1.13.9 is offered.' },
+  ],
+  etcd: {
+    members: [
+      {
+        id: '7',
+        name: 'cp-1',
+        node_id: id(1),
+        leader: true,
+        learner: false,
+        version: '3.6.12',
+        size_bytes: 24_000_000,
+        in_use_bytes: 12_000_000,
+        alarms: [],
+        healthy: true,
+        reason: null,
+      },
+    ],
+    reason: null,
+  },
+  kubernetes_api: [{ node_id: id(1), name: 'cp-1', ready: true, reason: null }],
+  nodes: [
+    {
+      node_id: id(1),
+      name: 'cp-1',
+      role: 'control_plane',
+      ready: true,
+      reason: null,
+      schedulable: true,
+      kubelet_version: '1.36.3',
+      talos_version: 'v1.13.9',
+      pods: 4,
+    },
+  ],
+  versions: { talos: version, kubernetes: version },
+  drift: [],
+}
+
+test('cluster health prints a line per topic, the members of etcd and the nodes, and exits with 1 if something is broken or unknown', async () => {
+  const api = await startApi()
+  const cluster = aCluster()
+  api.on(clusterList, () => pageOf([cluster]))
+  api.on(clusterHealth, () => healthy)
+  const cli = await startCli(api)
+  const { exit, out } = await cli.run(`cluster health ${cluster.name}`)
+  expect(exit).toBe(0)
+  expect(out).toMatch(/^etcd +ok +3 members, all healthy/m)
+  expect(out).toMatch(/^Talos +attention +v1\.12\.11; v1\.13\.9 is offered\.$/m)
+  expect(out).toMatch(/^cp-1 +yes +leader +3\.6\.12 .*MB/m)
+  expect(out).toMatch(/^cp-1 +control plane +yes +yes +1\.36\.3 +v1\.13\.9 +4/m)
+  expect(JSON.parse((await cli.run(`cluster health ${cluster.name} --json`)).out)).toEqual(healthy)
+
+  for (const state of ['problem', 'unknown'] as const) {
+    api.on(clusterHealth, () => ({ ...healthy, lines: [{ topic: 'etcd' as const, state, message: 'No control plane reports the members of etcd' }] }))
+    expect(await cli.run(`cluster health ${cluster.name}`)).toMatchObject({ exit: 1, out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string })
+  }
+})

@@ -1,0 +1,69 @@
+import { clusterHealth, type ClusterHealth, type HealthState, topicTitles } from '#contract/clusters/health.ts'
+import { type Command, objectCommand } from '../command.ts'
+import * as noun from '../nouns.ts'
+import { table } from '../table.ts'
+import type { Colour, Terminal } from '../terminal.ts'
+import { disk, words } from '../text.ts'
+
+const colours: Readonly<Record<HealthState, Colour>> = { ok: 'green', attention: 'yellow', problem: 'red', unknown: 'yellow' }
+const colourOf = (is: boolean | null): Colour => (is === null ? 'yellow' : is ? 'green' : 'red')
+const yesNo = (is: boolean | null): string => (is === null ? 'unknown' : is ? 'yes' : 'no')
+
+const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): string =>
+  [
+    table(
+      terminal,
+      lines,
+      [
+        { title: 'WHAT', text: (l) => topicTitles[l.topic] },
+        { title: 'STATE', text: (l) => l.state, colour: (l) => colours[l.state] },
+        { title: 'MESSAGE', text: (l) => l.message },
+      ],
+      'Nothing is known',
+    ),
+    table(
+      terminal,
+      etcd.members,
+      [
+        { title: 'ETCD MEMBER', text: (m) => m.name },
+        { title: 'HEALTHY', text: (m) => yesNo(m.healthy), colour: (m) => colourOf(m.healthy) },
+        { title: 'ROLE', text: (m) => (m.id === null ? 'no member' : m.learner === true ? 'learner' : m.leader === true ? 'leader' : 'voter') },
+        { title: 'VERSION', text: (m) => m.version ?? '' },
+        { title: 'SIZE', text: (m) => (m.size_bytes === null ? '' : disk(m.size_bytes)), right: true },
+        { title: 'IN USE', text: (m) => (m.in_use_bytes === null ? '' : disk(m.in_use_bytes)), right: true },
+        { title: 'ALARMS', text: (m) => m.alarms?.join(', ') ?? 'unknown' },
+        { title: 'REASON', text: (m) => m.reason ?? '' },
+      ],
+      'No members of etcd are known',
+    ),
+    table(
+      terminal,
+      nodes,
+      [
+        { title: 'NODE', text: (n) => n.name },
+        { title: 'ROLE', text: (n) => (n.role === null ? '' : words(n.role)) },
+        { title: 'READY', text: (n) => yesNo(n.ready), colour: (n) => colourOf(n.ready) },
+        { title: 'SCHEDULABLE', text: (n) => yesNo(n.schedulable) },
+        { title: 'KUBELET', text: (n) => n.kubelet_version ?? '' },
+        { title: 'TALOS', text: (n) => n.talos_version ?? '' },
+        { title: 'PODS', text: (n) => (n.pods === null ? '' : String(n.pods)), right: true },
+        { title: 'REASON', text: (n) => n.reason ?? '' },
+      ],
+      'No nodes are known',
+    ),
+  ].join('\n')
+
+/** Exit codes of `cluster health`, for scripts and monitoring. */
+const exitOf = ({ lines }: ClusterHealth): number => (lines.some((l) => l.state === 'problem' || l.state === 'unknown') ? 1 : 0)
+
+export const clusterHealthCommand: Command = objectCommand({
+  name: 'cluster health',
+  of: noun.cluster,
+  operation: clusterHealth,
+  summary: 'Ask a cluster how it is: etcd, Kubernetes API, nodes, versions and drift. Exits with 1 if something is broken or does not answer.',
+  examples: ['cluster health web', 'cluster health web --json'],
+  done(context, answer) {
+    context.show(answer, (health) => healthText(context.terminal, health))
+    return exitOf(answer)
+  },
+})

@@ -1,0 +1,44 @@
+import { useQuery } from '@tanstack/react-query'
+import { Suspense } from 'react'
+import { CallError } from '../../../api/client.ts'
+import { paths } from '../../../lib/paths.ts'
+import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
+import { SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { clusterOne } from '../cluster-queries.ts'
+import { isShownKind, kindOf } from './change-kinds.ts'
+
+/** The form of one kind of change of a running cluster, with the plan of the change. */
+export function ChangePage({ id, kind, server }: { id: string; kind: string; server: string | undefined }) {
+  const answer = useQuery(clusterOne(id))
+  const { data: cluster, error } = answer
+  if (error instanceof CallError && error.status === 404)
+    return (
+      <NotFound
+        noun="Cluster"
+        title={error.message}
+        text="It was deleted, it never existed, or you are not allowed to see it."
+        back={{ label: 'All clusters', to: paths.clusters() }}
+      />
+    )
+  if (!isShownKind(kind))
+    return (
+      <NotFound
+        noun="Change"
+        title="There is no such change"
+        text="A cluster can't be changed in this way."
+        back={{ label: 'The cluster', to: paths.cluster(id) }}
+      />
+    )
+  if (cluster === undefined) return <Pending of={answer} rows={6} />
+  const { label, Form } = kindOf(kind)
+  return (
+    <>
+      <h1 className="sr">
+        {label}: {cluster.name}
+      </h1>
+      <Suspense fallback={<SkeletonRows rows={6} />}>
+        <Form key={kind} cluster={cluster} server={server} />
+      </Suspense>
+    </>
+  )
+}

@@ -1,0 +1,138 @@
+import { type ReactNode, useState } from 'react'
+import type { ClusterPlan, PlanGroup } from '#contract/clusters/changes/changes.ts'
+import { count, counted } from '#contract/words.ts'
+import { paths } from '../../../lib/paths.ts'
+import { duration } from '../../../lib/time/time.ts'
+import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { Icon } from '../../../ui/pictures/Icon.tsx'
+import { Panel } from '../../../ui/text/Panel.tsx'
+import { unrecorded } from '../../../ui/text/unrecorded.ts'
+import css from './Change.module.css'
+import { sameDifferences } from './plan.ts'
+
+const shownFirst = 30
+
+/** A plan: what stands in the way, what happens to which server in which order, what changes in the configurations. `children`: the start of the change. */
+export function PlanView({ plan: { checks, warnings, groups, differences, took_s }, children }: { plan: ClusterPlan; children: ReactNode }) {
+  const failed = checks.filter((c) => !c.ok)
+  const passed = checks.length - failed.length
+  return (
+    <>
+      {failed.length > 0 && (
+        <Alert tone="danger">
+          <b>This change can't begin now.</b>
+          <ul className={css['checks']}>
+            {failed.map(({ check, message }) => (
+              <li key={`${check} ${message}`}>{message}</li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+      {warnings.length > 0 && (
+        <Alert tone="warn">
+          <ul className={css['checks']}>
+            {warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+      <Panel
+        title="What happens"
+        note={groups.length === 0 ? undefined : `${counted(groups.length, 'part')}${took_s === null ? '' : `, took ${duration(took_s * 1000)} last time`}`}
+        flush
+      >
+        <Groups groups={groups} />
+      </Panel>
+      {differences.length > 0 && (
+        <Panel title="What changes in the configurations" note="secrets masked">
+          <div className="stack stack3">
+            {sameDifferences(differences).map(({ names, diff }) => (
+              <Difference key={names.join()} names={names} diff={diff} />
+            ))}
+          </div>
+        </Panel>
+      )}
+      {checks.length > 0 && (
+        <Panel title="Checks" note={failed.length === 0 ? 'all passed' : `${passed} of ${checks.length} passed`}>
+          <ul className={css['checks']} aria-label="Checks">
+            {checks.map(({ check, ok, message }) => (
+              <li key={`${check} ${message}`} className={ok ? undefined : 'c-danger'}>
+                <Icon name={ok ? 'check' : 'error'} />
+                <span>
+                  <span className="sr">{ok ? 'Passed: ' : 'Failed: '}</span>
+                  {message}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      {children}
+    </>
+  )
+}
+
+function Groups({ groups }: { groups: readonly PlanGroup[] }) {
+  const [all, setAll] = useState(false)
+  const shown = all ? groups : groups.slice(0, shownFirst)
+  if (groups.length === 0) return <p className={`${css['more']} fs13 t2`}>Nothing has to be done.</p>
+  return (
+    <>
+      <ol className={css['groups']} aria-label="What happens, in order">
+        {shown.map((group, i) => (
+          <Group key={`${group.node_id} ${i}`} group={group} />
+        ))}
+      </ol>
+      {shown.length < groups.length && (
+        <div className={css['more']}>
+          <Button size="small" kind="ghost" onClick={() => setAll(true)}>
+            Show all {count(groups.length)} parts
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const Group = ({ group: { node_id, name, drains, reboots, steps, took_s } }: { group: PlanGroup }) => (
+  <li>
+    <b>{node_id === null || name === null ? (name ?? 'The cluster') : <a href={paths.server(node_id)}>{name}</a>}</b>
+    <span className={css['badges']}>
+      {drains && <Badge tone="info">Drained</Badge>}
+      {reboots === 'yes' && <Badge tone="warn">Restarts</Badge>}
+      {reboots === 'unknown' && <Badge tone="line">May restart</Badge>}
+      {took_s !== null && <Badge title="How long this took last time">{duration(took_s * 1000)}</Badge>}
+    </span>
+    <ol className={css['steps']}>
+      {steps.map((step) => (
+        <li key={step.key}>{step.title}</li>
+      ))}
+    </ol>
+  </li>
+)
+
+const kindOfLine = (line: string): string | undefined =>
+  line.startsWith('+') ? css['add'] : line.startsWith('-') || line.startsWith('−') ? css['remove'] : undefined
+
+function Difference({ names, diff }: { names: readonly string[]; diff: string }) {
+  const title = names.length <= 3 ? names.join(', ') : `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`
+  return (
+    <div className="stack stack2">
+      <b className="fs13" title={names.join(', ')}>
+        {title}
+      </b>
+      <pre className={css['diff']} tabIndex={0} aria-label={`Difference of ${title}`} {...unrecorded}>
+        {diff
+          .replace(/\n$/, '')
+          .split('\n')
+          .map((line, i) => (
+            <span key={i} className={kindOfLine(line)}>
+              {line === '' ? ' ' : line}
+            </span>
+          ))}
+      </pre>
+    </div>
+  )
+}

@@ -1,0 +1,115 @@
+import { useState } from 'react'
+import { clusterChange, type ClusterChangeAsked, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { windowText } from '#contract/clusters/changes/window.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { counted } from '#contract/words.ts'
+import { call, CallError } from '../../../api/client.ts'
+import { refreshClusters } from '../../../api/refresh.ts'
+import { allowed } from '../../../api/session.ts'
+import { paths } from '../../../lib/paths.ts'
+import { navigate } from '../../../lib/router.ts'
+import { curlOf } from '../../../lib/shell.ts'
+import { zone } from '../../../lib/time/time.ts'
+import { both } from '../../../ui/actions.ts'
+import { fieldsFor, Form } from '../../../ui/form/fields.tsx'
+import { useForm } from '../../../ui/form/use-form.ts'
+import { Badge, Problem } from '../../../ui/feedback/Status.tsx'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { AsCommand } from '../../../ui/text/AsCommand.tsx'
+import { Panel } from '../../../ui/text/Panel.tsx'
+import { keyOf } from '../create/choice.ts'
+import { DiskChecks } from '../create/DisksToWipe.tsx'
+import css from './Change.module.css'
+import { canStart, startOf, type When } from './plan.ts'
+import { editWindow } from './window-actions.ts'
+
+interface StartProps {
+  cluster: Cluster
+  /** Label of the action. */
+  label: string
+  change: ClusterChangeAsked
+  plan: ClusterPlan
+  /** Called if the plan is no longer the one that the user saw. */
+  onStale: () => void
+}
+
+type Typed = { when: When; at: string }
+const { Choose, Text } = fieldsFor<Typed>()
+
+/** Begins a change: at once, at a time, or in the maintenance window, after the user has confirmed the disks that it wipes. */
+export function StartChange({ cluster, label, change, plan, onStale }: StartProps) {
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
+  const window = cluster.maintenance_window ?? null
+  const confirmed = plan.disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : []))
+  const form = useForm({
+    initial: { when: 'now', at: '' } as Typed,
+    read: ({ when, at }) => {
+      const begins = startOf(when, at)
+      return begins.ok
+        ? { ok: true, body: { change, seen: plan.seen, ...(begins.start !== undefined && { start: begins.start }) } }
+        : { ok: false, fields: { at: begins.reason } }
+    },
+    complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
+    send: (body, key) => call(clusterChange, { params: { id: cluster.id }, body }, { key }),
+    done: async ({ operation }) => {
+      await refreshClusters()
+      await navigate(paths.operation(operation.id))
+    },
+    failed: (failure) => failure instanceof CallError && failure.code === 'stale' && onStale(),
+    at: (refused) => Object.fromEntries(Object.entries(refused).map(([path, sentence]) => [path.replace(/^start\./, ''), sentence])),
+  })
+  const { when } = form.values
+  return (
+    <>
+      {plan.disks.length > 0 && (
+        <Panel title="Disks to be wiped" note={<Badge tone="danger">{counted(plan.disks.length, 'disk')}</Badge>}>
+          <DiskChecks disks={plan.disks} ticked={ticked} onTick={setTicked} text="These disks have content, or may have. Confirm each one: its content is lost." />
+        </Panel>
+      )}
+      <Panel title="Begin">
+        <Form form={form} className="stack stack3">
+          <div className={css['fields']}>
+            <Choose
+              name="when"
+              label="When"
+              options={[
+                { value: 'now', text: 'Now' },
+                { value: 'at', text: 'At a time' },
+                { value: 'window', text: 'In the maintenance window', disabled: window === null },
+              ]}
+              hint={
+                when === 'window' && window !== null
+                  ? windowText(window)
+                  : window === null
+                    ? 'The cluster has no maintenance window yet'
+                    : 'The change can be cancelled between two parts'
+              }
+            />
+            {when === 'at' && <Text name="at" label="Begins at" type="datetime-local" hint={`In your time zone, ${zone()}`} />}
+          </div>
+          {when === 'window' && (
+            <p className="fs13 t2">Each part begins only while the window is open. If the window closes first, the change goes on when it opens again.</p>
+          )}
+          <Problem text={form.problem} />
+          <div className={css['buttons']}>
+            <Button
+              type="submit"
+              kind={plan.disks.length > 0 ? 'danger-fill' : 'primary'}
+              busy={form.busy}
+              busyText="Beginning"
+              can={both(allowed(clusterChange), canStart(plan, ticked))}
+            >
+              {when === 'now' ? label : `Schedule: ${label}`}
+            </Button>
+            {window === null && (
+              <Button kind="ghost" onClick={() => void editWindow({ cluster })}>
+                Set a maintenance window
+              </Button>
+            )}
+            <AsCommand complete={form.read.ok} api={curlOf(clusterChange, { id: cluster.id }, form.read.ok ? form.read.body : {})} />
+          </div>
+        </Form>
+      </Panel>
+    </>
+  )
+}

@@ -1,0 +1,78 @@
+// @vitest-environment happy-dom
+import { QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, render, screen, within } from '@testing-library/react'
+import { afterEach, expect, test } from 'vitest'
+import { clusterHealth, type ClusterHealth } from '#contract/clusters/health.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { keyOf, queryClient } from '../../../api/query.ts'
+import HealthTab from './HealthTab.tsx'
+
+const cluster = { id: 'c1', name: 'web', status: 'ready' } as unknown as Cluster
+const version = { current: 'v1.13.9', newest: 'v1.13.9', next: null, reason: null }
+const health: ClusterHealth = {
+  at: new Date().toISOString(),
+  lines: [
+    { topic: 'etcd', state: 'problem', message: '2 of 3 members are healthy. cp-2 is not healthy: connection refused.' },
+    { topic: 'database', state: 'problem', message: 'etcd is full and refuses writes (alarm NOSPACE of cp-1).' },
+    { topic: 'nodes', state: 'ok', message: 'All 3 nodes are Ready.' },
+  ],
+  etcd: {
+    members: [
+      {
+        id: '1',
+        name: 'cp-1',
+        node_id: 'n1',
+        leader: true,
+        learner: false,
+        version: '3.6.12',
+        size_bytes: 2_147_000_000,
+        in_use_bytes: 2_000_000,
+        alarms: ['nospace'],
+        healthy: true,
+        reason: null,
+      },
+      {
+        id: '2',
+        name: 'cp-2',
+        node_id: 'n2',
+        leader: null,
+        learner: false,
+        version: null,
+        size_bytes: null,
+        in_use_bytes: null,
+        alarms: [],
+        healthy: null,
+        reason: 'connection refused',
+      },
+    ],
+    reason: null,
+  },
+  kubernetes_api: [],
+  nodes: [],
+  versions: { talos: version, kubernetes: version },
+  drift: [],
+}
+
+afterEach(() => {
+  cleanup()
+  queryClient.clear()
+})
+
+test('each line of the health has its state, its reason and what to do; a line that is OK has no action', () => {
+  queryClient.setQueryData([keyOf(clusterHealth), { params: { id: 'c1' } }], health)
+  render(
+    <QueryClientProvider client={queryClient}>
+      <HealthTab cluster={cluster} />
+    </QueryClientProvider>,
+  )
+  const lines = within(screen.getByRole('list', { name: 'Health of web' })).getAllByRole('listitem')
+  expect(lines.map((line) => line.textContent)).toHaveLength(3)
+  expect(within(lines[0]!).getByText('Problem')).toBeTruthy()
+  expect(within(lines[0]!).getByRole('link', { name: 'Open cp-2' }).getAttribute('href')).toBe('/infra/servers/n2')
+  expect(within(lines[1]!).getByText('Defragment etcd')).toBeTruthy()
+  expect(within(lines[2]!).queryAllByRole('button')).toEqual([])
+  // Unknown values are never shown as 0.
+  const members = screen.getByRole('table', { name: 'Members of etcd of web' })
+  expect(within(members).getByText('connection refused')).toBeTruthy()
+  expect(within(members).queryByText('0 B')).toBeNull()
+})

@@ -1,0 +1,29 @@
+/** What a user can do about a line of a cluster's health. */
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { ClusterHealth, HealthTopic } from '#contract/clusters/health.ts'
+import { paths } from '../../../lib/paths.ts'
+import type { Action } from '../../../ui/actions.ts'
+import { changeActions } from '../change/change-actions.ts'
+
+/** The pages of the servers concerned, at most two, so that the line stays short. */
+const servers = (found: readonly { readonly node_id: string | null; readonly name: string }[]): Action[] =>
+  found.flatMap(({ node_id, name }): Action[] => (node_id === null ? [] : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }])).slice(0, 2)
+
+/** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
+export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, nodes, drift }: ClusterHealth, topic: HealthTopic): Action[] {
+  const state = lines.find((line) => line.topic === topic)?.state
+  if (state === undefined || state === 'ok') return []
+  const changes = changeActions(cluster, topic)
+  switch (topic) {
+    case 'etcd':
+      return [...changes, ...servers(etcd.members.filter((m) => m.healthy !== true))]
+    case 'kubernetes_api':
+      return [...changes, ...servers(kubernetes_api.filter((one) => !one.ready))]
+    case 'nodes':
+      return [...changes, ...servers(nodes.filter((n) => n.ready !== true || n.schedulable === false))]
+    case 'configuration':
+      return [...changes, ...servers(drift)]
+    default:
+      return changes
+  }
+}

@@ -1,0 +1,97 @@
+/** Health of a cluster, asked of its machines and its Kubernetes at the moment of the call. What did not answer in time is null, with the reason. */
+import * as z from 'zod/mini'
+import { operation } from '../operation.ts'
+import { time } from '../page.ts'
+import { ClusterRole } from './clusters.ts'
+
+/** `NOSPACE`: etcd has reached its quota and refuses writes. `CORRUPT`: members have different data (etcd, "Alarms"). */
+export const etcdAlarms = ['nospace', 'corrupt'] as const
+export type EtcdAlarm = (typeof etcdAlarms)[number]
+
+const EtcdMemberHealth = z.object({
+  /** Id in etcd, decimal; null for a control plane that is no member, or if no control plane reports the members. */
+  id: z.nullable(z.string()),
+  name: z.string(),
+  /** null: no server of the cluster. */
+  node_id: z.nullable(z.uuid()),
+  leader: z.nullable(z.boolean()),
+  /** A learner has no vote yet. */
+  learner: z.nullable(z.boolean()),
+  /** Version of etcd. */
+  version: z.nullable(z.string()),
+  size_bytes: z.nullable(z.int()),
+  /** The part of `size_bytes` that contains data. A defragmentation frees the rest. */
+  in_use_bytes: z.nullable(z.int()),
+  alarms: z.nullable(z.array(z.enum(etcdAlarms))),
+  /** null: the member could not be asked. */
+  healthy: z.nullable(z.boolean()),
+  /** Why the member is not healthy, or could not be asked. */
+  reason: z.nullable(z.string()),
+})
+export type EtcdMemberHealth = z.infer<typeof EtcdMemberHealth>
+
+const NodeHealth = z.object({
+  /** null: a Kubernetes node that is no server of the cluster. */
+  node_id: z.nullable(z.uuid()),
+  name: z.string(),
+  role: z.nullable(ClusterRole),
+  ready: z.nullable(z.boolean()),
+  reason: z.nullable(z.string()),
+  /** False: the node is cordoned. */
+  schedulable: z.nullable(z.boolean()),
+  kubelet_version: z.nullable(z.string()),
+  /** Version at the last contact. */
+  talos_version: z.nullable(z.string()),
+  /** Pods that run on the node, without those that have ended. */
+  pods: z.nullable(z.int()),
+})
+export type NodeHealth = z.infer<typeof NodeHealth>
+
+const VersionHealth = z.object({
+  current: z.string(),
+  /** Newest version that Steelyard offers for this cluster. */
+  newest: z.string(),
+  /** Version to which the cluster can be upgraded next; null if there is no newer one. */
+  next: z.nullable(z.string()),
+  /** Why `next` is not `newest`, or why the version needs attention. */
+  reason: z.nullable(z.string()),
+})
+export type VersionHealth = z.infer<typeof VersionHealth>
+
+const healthTopics = ['etcd', 'database', 'kubernetes_api', 'nodes', 'configuration', 'talos', 'kubernetes'] as const
+export type HealthTopic = (typeof healthTopics)[number]
+const healthStates = ['ok', 'attention', 'problem', 'unknown'] as const
+export type HealthState = (typeof healthStates)[number]
+
+export const ClusterHealth = z.object({
+  /** Time of the answers. */
+  at: time,
+  /** One line per topic: its state and the reason. `problem`: the cluster is down or loses data if one more thing fails; `attention`: something to do. */
+  lines: z.array(z.object({ topic: z.enum(healthTopics), state: z.enum(healthStates), message: z.string() })),
+  etcd: z.object({
+    members: z.array(EtcdMemberHealth),
+    /** Why no control plane reports the members; null if `members` are those of etcd. */
+    reason: z.nullable(z.string()),
+  }),
+  kubernetes_api: z.array(z.object({ node_id: z.uuid(), name: z.string(), ready: z.boolean(), reason: z.nullable(z.string()) })),
+  nodes: z.array(NodeHealth),
+  versions: z.object({ talos: VersionHealth, kubernetes: VersionHealth }),
+  /** Servers whose configuration was changed outside of Steelyard. */
+  drift: z.array(z.object({ node_id: z.uuid(), name: z.string(), since: time })),
+})
+export type ClusterHealth = z.infer<typeof ClusterHealth>
+
+export const topicTitles: Readonly<Record<HealthTopic, string>> = {
+  etcd: 'etcd',
+  database: 'etcd database',
+  kubernetes_api: 'Kubernetes API',
+  nodes: 'Nodes',
+  configuration: 'Configuration',
+  talos: 'Talos',
+  kubernetes: 'Kubernetes',
+}
+
+export const clusterHealth = operation('clusterHealth', 'GET /v1/clusters/{id}/health', 'clusters:read', {
+  summary: 'The health of a cluster: etcd, Kubernetes API, nodes, versions and drift, asked now. Takes a few seconds if a machine does not answer.',
+  answer: ClusterHealth,
+})

@@ -1,0 +1,64 @@
+/** Screens of a running cluster's health and of its changes. */
+import type { Page } from 'playwright-core'
+import type { Screen } from './screens.ts'
+
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
+const plan = (page: Page) => page.getByRole('list', { name: 'What happens, in order' }).waitFor()
+const nowhere = '00000000-0000-4000-8000-000000000000'
+
+export const changeScreens: readonly Screen[] = [
+  {
+    name: 'cluster-health',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=health`,
+    async ready(page, { ready }) {
+      await page.getByRole('list', { name: `Health of ${ready.name}` }).waitFor()
+      await page.getByRole('table', { name: `Nodes of ${ready.name}`, exact: true }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-health-troubled',
+    path: (w) => `/infra/clusters/${w.troubled.id}?tab=health`,
+    ready: (page, { troubled }) => page.getByRole('list', { name: `Health of ${troubled.name}` }).waitFor(),
+  },
+  {
+    name: 'cluster-changes-menu',
+    path: (w) => `/infra/clusters/${w.ready.id}`,
+    anew: true,
+    async ready(page, { ready }) {
+      await page.getByRole('table', { name: `Servers of ${ready.name}`, exact: true }).waitFor()
+      await press(page, 'Change')
+      await page.getByRole('menuitem', { name: 'Defragment etcd' }).waitFor()
+    },
+  },
+  { name: 'change-defragment', path: (w) => `/infra/clusters/${w.ready.id}/change/defragment`, ready: plan },
+  {
+    name: 'change-refused',
+    path: (w) => `/infra/clusters/${w.waiting.id}/change/defragment`,
+    ready: (page) => page.getByRole('alert').first().waitFor(),
+  },
+  {
+    name: 'change-at-a-time',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/defragment`,
+    async ready(page) {
+      await plan(page)
+      await page.getByLabel('When').selectOption('at')
+      await press(page, /^Schedule/)
+      await page.getByText('Enter the time at which the change begins').waitFor()
+    },
+  },
+  {
+    name: 'cluster-settings',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=settings`,
+    ready: (page) => page.getByRole('heading', { name: 'Maintenance window' }).waitFor(),
+  },
+  {
+    name: 'maintenance-window',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=settings`,
+    async ready(page, { ready }) {
+      await press(page, 'Set a window')
+      await page.getByRole('dialog', { name: `Maintenance window of ${ready.name}` }).waitFor()
+    },
+  },
+  { name: 'change-not-found', path: (w) => `/infra/clusters/${w.ready.id}/change/nothing`, ready: (page) => page.getByText('There is no such change').waitFor() },
+  { name: 'change-of-nothing', path: `/infra/clusters/${nowhere}/change/defragment`, ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor() },
+]
