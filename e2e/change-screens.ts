@@ -59,6 +59,14 @@ export const changeScreens: readonly Screen[] = [
       await page.getByRole('dialog', { name: `Maintenance window of ${ready.name}` }).waitFor()
     },
   },
-  { name: 'change-not-found', path: (w) => `/infra/clusters/${w.ready.id}/change/nothing`, ready: (page) => page.getByText('There is no such change').waitFor() },
-  { name: 'change-of-nothing', path: `/infra/clusters/${nowhere}/change/defragment`, ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor() },
+  {
+    name: 'change-not-found',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/nothing`,
+    ready: (page) => page.getByText('There is no such change').waitFor(),
+  },
+  {
+    name: 'change-of-nothing',
+    path: `/infra/clusters/${nowhere}/change/defragment`,
+    ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor(),
+  },
 ]

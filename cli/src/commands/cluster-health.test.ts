@@ -65,6 +65,9 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
 
   for (const state of ['problem', 'unknown'] as const) {
     api.on(clusterHealth, () => ({ ...healthy, lines: [{ topic: 'etcd' as const, state, message: 'No control plane reports the members of etcd' }] }))
-    expect(await cli.run(`cluster health ${cluster.name}`)).toMatchObject({ exit: 1, out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string })
+    expect(await cli.run(`cluster health ${cluster.name}`)).toMatchObject({
+      exit: 1,
+      out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string,
+    })
   }
 })

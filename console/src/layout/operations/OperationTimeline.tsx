@@ -37,7 +37,11 @@ const shownFirst = 100
 /** Steps before the current one that are shown at first. */
 const shownBefore = 10
 /** Index of the first step that isn't over; 0 if all are. */
-const firstOpen = (steps: readonly Step[]): number => Math.max(0, steps.findIndex((s) => s.status !== 'done' && s.status !== 'skipped'))
+const firstOpen = (steps: readonly Step[]): number =>
+  Math.max(
+    0,
+    steps.findIndex((s) => s.status !== 'done' && s.status !== 'skipped'),
+  )
 
 /** An operation's steps, live, with its actions. The steps of a cluster's operation are grouped into phases. */
 export function OperationTimeline({ operation, cluster, saidAbove, ownPage = false, children }: OperationTimelineProps) {

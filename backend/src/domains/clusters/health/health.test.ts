@@ -22,7 +22,12 @@ test('a ready cluster reports members, leader, sizes, nodes, pods and versions',
   const health = await ask()
   // The versions may be out of support by now.
   expect(health.lines.filter((l) => l.state !== 'ok' && l.topic !== 'talos' && l.topic !== 'kubernetes')).toEqual([])
-  expect(health.etcd.members.map((m) => m.name).toSorted()).toEqual(nodes.slice(0, 3).map((n) => n.name).toSorted())
+  expect(health.etcd.members.map((m) => m.name).toSorted()).toEqual(
+    nodes
+      .slice(0, 3)
+      .map((n) => n.name)
+      .toSorted(),
+  )
   expect(health.etcd.members.filter((m) => m.leader === true)).toHaveLength(1)
   for (const member of health.etcd.members)
     expect(member).toMatchObject({ learner: false, healthy: true, alarms: [], reason: null, version: '3.6.12', size_bytes: expect.any(Number) as number })
@@ -49,7 +54,10 @@ test('a silent control plane is named with its reason, and the answer does not w
 test('a lost majority is a problem that names the members that are down', { timeout: 60_000 }, async () => {
   for (const node of nodes.slice(1, 3)) await world.machine(node).lifecycle.powerOff()
   const health = await world.until(ask, (h) => h.etcd.reason !== null)
-  expect(stateOf(health, 'etcd')).toMatchObject({ state: 'problem', message: expect.stringMatching(/^etcd has no leader, so the cluster accepts no change\. /) as string })
+  expect(stateOf(health, 'etcd')).toMatchObject({
+    state: 'problem',
+    message: expect.stringMatching(/^etcd has no leader, so the cluster accepts no change\. /) as string,
+  })
   for (const node of nodes.slice(1, 3)) expect(stateOf(health, 'etcd')!.message).toContain(node.name)
   expect(health.kubernetes_api.filter((a) => !a.ready).length).toBeGreaterThanOrEqual(2)
 })

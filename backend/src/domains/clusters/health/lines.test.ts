@@ -23,7 +23,13 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
 const version = { current: '1.36.3', newest: '1.36.3', next: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
 const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>) => {
-  const all = { etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null }, kubernetes_api: [], nodes: [], versions: { talos: version, kubernetes: version }, drift: [] }
+  const all = {
+    etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null },
+    kubernetes_api: [],
+    nodes: [],
+    versions: { talos: version, kubernetes: version },
+    drift: [],
+  }
   const { state, message } = linesOf({ ...all, ...found }).find((l) => l.topic === topic)!
   return `${state}: ${message}`
 }
@@ -36,7 +42,9 @@ test('the line about etcd says how many members may fail', () => {
     'problem: 2 of 3 members are healthy. cp-3 is not healthy: etcd is Failed. etcd stops if one more member fails.',
   )
   expect(say('etcd', etcd(member(1), member(2, ill), member(3, ill)))).toContain('etcd has no majority, so the cluster accepts no change.')
-  expect(say('etcd', etcd(...[1, 2, 3, 4].map((n) => member(n)), member(5, ill)))).toMatch(/^problem: 4 of 5 members are healthy\. cp-5 is not healthy: etcd is Failed\.$/)
+  expect(say('etcd', etcd(...[1, 2, 3, 4].map((n) => member(n)), member(5, ill)))).toMatch(
+    /^problem: 4 of 5 members are healthy\. cp-5 is not healthy: etcd is Failed\.$/,
+  )
   expect(say('etcd', etcd(member(1)))).toContain('attention: The only member is healthy.')
   expect(say('etcd', etcd(member(1), member(2), member(3), member(4, { learner: true })))).toBe('attention: cp-4 is a learner, without a vote yet.')
 })
@@ -45,17 +53,33 @@ test('the line about the database names alarms before unused space', () => {
   expect(say('database', etcd(member(1), member(2, { alarms: ['nospace'] })))).toBe(
     'problem: etcd is full and refuses writes (alarm NOSPACE of cp-2). Defragment it, then disarm the alarm.',
   )
-  expect(say('database', etcd(member(1, { size_bytes: 900 * mib, in_use_bytes: 100 * mib })))).toContain('attention: More than half of the database of cp-1 is unused')
+  expect(say('database', etcd(member(1, { size_bytes: 900 * mib, in_use_bytes: 100 * mib })))).toContain(
+    'attention: More than half of the database of cp-1 is unused',
+  )
   expect(say('database', etcd(member(1, { size_bytes: 90 * mib, in_use_bytes: 1 * mib })))).toBe('ok: No alarm. 90.0 MiB, 1.0 MiB in use.')
   expect(say('database', etcd(member(1, { alarms: null })))).toBe('unknown: etcd does not report its alarms.')
 })
 
 test('a node that is down comes before a cordoned one, and both before nodes of nobody', () => {
-  const node = { node_id: 'x', name: 'w-1', role: 'worker' as const, ready: true, reason: null, schedulable: true, kubelet_version: null, talos_version: null, pods: 1 }
+  const node = {
+    node_id: 'x',
+    name: 'w-1',
+    role: 'worker' as const,
+    ready: true,
+    reason: null,
+    schedulable: true,
+    kubelet_version: null,
+    talos_version: null,
+    pods: 1,
+  }
   expect(say('nodes', { nodes: [node, { ...node, name: 'w-2', ready: false, reason: 'KubeletNotReady' }] })).toBe('problem: w-2 is not Ready: KubeletNotReady.')
   expect(say('nodes', { nodes: [{ ...node, schedulable: false }] })).toBe('attention: w-1 is cordoned and gets no new pods.')
-  expect(say('nodes', { nodes: [node, { ...node, node_id: null, name: 'old' }] })).toBe('attention: Kubernetes has 1 node without a server in this cluster: old.')
-  expect(say('nodes', { nodes: [{ ...node, ready: null, reason: 'cp-1: connection refused' }] })).toBe('unknown: The Kubernetes API does not answer: cp-1: connection refused.')
+  expect(say('nodes', { nodes: [node, { ...node, node_id: null, name: 'old' }] })).toBe(
+    'attention: Kubernetes has 1 node without a server in this cluster: old.',
+  )
+  expect(say('nodes', { nodes: [{ ...node, ready: null, reason: 'cp-1: connection refused' }] })).toBe(
+    'unknown: The Kubernetes API does not answer: cp-1: connection refused.',
+  )
 })
 
 test('a control plane that etcd does not list is shown as no member, and an unnamed member gets the name of its server', () => {
@@ -65,7 +89,13 @@ test('a control plane that etcd does not list is shown as no member, and an unna
     failed: null,
     ill: null,
     status: { memberId: String(n), leaderId: '1', version: '3.6.12', sizeBytes: 1, inUseBytes: 1, learner: false, errors: [] },
-    members: [1, 2].map((m) => ({ id: String(m), hostname: m === 2 ? '' : `cp-${m}`, peerUrls: [`https://10.0.0.${m}:2380`], clientUrls: [], learner: m === 2 })),
+    members: [1, 2].map((m) => ({
+      id: String(m),
+      hostname: m === 2 ? '' : `cp-${m}`,
+      peerUrls: [`https://10.0.0.${m}:2380`],
+      clientUrls: [],
+      learner: m === 2,
+    })),
     alarms: [],
     ...more,
   })
@@ -84,9 +114,15 @@ test('the next version is the newest patch release of the same minor, then one m
   ]
   expect(talosVersions('v1.12.4', '1.34.1', pairs, [])).toMatchObject({ newest: 'v1.13.9', next: 'v1.12.11' })
   expect(talosVersions('v1.12.11', '1.34.1', pairs, [])).toEqual({ current: 'v1.12.11', newest: 'v1.13.9', next: 'v1.13.9', reason: null })
-  expect(talosVersions('v1.12.11', '1.30.14', pairs, [])).toMatchObject({ next: null, reason: 'Talos v1.13.9 needs Kubernetes 1.31 or newer: upgrade Kubernetes first' })
+  expect(talosVersions('v1.12.11', '1.30.14', pairs, [])).toMatchObject({
+    next: null,
+    reason: 'Talos v1.13.9 needs Kubernetes 1.31 or newer: upgrade Kubernetes first',
+  })
   expect(talosVersions('v1.13.9', '1.36.3', pairs, [])).toEqual({ current: 'v1.13.9', newest: 'v1.13.9', next: null, reason: null })
   expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', pairs, [])).toMatchObject({ newest: '1.36.3', next: '1.34.9' })
   expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', pairs, [])).toMatchObject({ newest: '1.36.3', next: '1.35.4' })
-  expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', pairs, [])).toMatchObject({ next: null, reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first' })
+  expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', pairs, [])).toMatchObject({
+    next: null,
+    reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first',
+  })
 })

@@ -40,9 +40,11 @@ function etcd({ members, reason }: ClusterHealth['etcd']): Said {
     return { state: 'problem', message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}` }
   }
   const outside = members.filter((m) => m.id === null)
-  if (outside.length > 0) return { state: 'attention', message: `${namesOf(outside)} ${outside.length === 1 ? 'is' : 'are'} no member of etcd${because(outside[0]!.reason)}.` }
+  if (outside.length > 0)
+    return { state: 'attention', message: `${namesOf(outside)} ${outside.length === 1 ? 'is' : 'are'} no member of etcd${because(outside[0]!.reason)}.` }
   const learners = members.filter((m) => m.learner === true)
-  if (learners.length > 0) return { state: 'attention', message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.` }
+  if (learners.length > 0)
+    return { state: 'attention', message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.` }
   const leader = members.find((m) => m.leader === true)
   const lead = leader === undefined ? '' : ` ${leader.name} leads.`
   if (voters.length === 1) return { state: 'attention', message: 'The only member is healthy. The cluster is down while its server is down.' }
@@ -56,13 +58,17 @@ function withoutMembers(members: readonly EtcdMemberHealth[], reason: string): S
   const who = silent.length === 0 ? '' : `${namesOf(silent)} ${silent.length === 1 ? 'does' : 'do'} not answer${because(silent[0]!.reason)}.`
   if (answering.length === 0) return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}` }
   const why = answering.find((m) => m.reason !== null)
-  return { state: 'problem', message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : who}` }
+  return {
+    state: 'problem',
+    message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : who}`,
+  }
 }
 
 function database({ members, reason }: ClusterHealth['etcd']): Said {
   const alarmed = members.filter((m) => (m.alarms ?? []).length > 0)
   const corrupt = alarmed.filter((m) => m.alarms!.includes('corrupt'))
-  if (corrupt.length > 0) return { state: 'problem', message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).` }
+  if (corrupt.length > 0)
+    return { state: 'problem', message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).` }
   if (alarmed.length > 0)
     return { state: 'problem', message: `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). Defragment it, then disarm the alarm.` }
   const known = members.filter((m) => m.size_bytes !== null)
@@ -95,9 +101,14 @@ function nodes(items: ClusterHealth['nodes']): Said {
   const down = ours.filter((n) => n.ready === false)
   if (down.length > 0) return { state: 'problem', message: `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.` }
   const strange = items.filter((n) => n.node_id === null)
-  if (strange.length > 0) return { state: 'attention', message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.` }
+  if (strange.length > 0)
+    return { state: 'attention', message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.` }
   const cordoned = ours.filter((n) => n.schedulable === false)
-  if (cordoned.length > 0) return { state: 'attention', message: `${namesOf(cordoned)} ${cordoned.length === 1 ? 'is' : 'are'} cordoned and get${cordoned.length === 1 ? 's' : ''} no new pods.` }
+  if (cordoned.length > 0)
+    return {
+      state: 'attention',
+      message: `${namesOf(cordoned)} ${cordoned.length === 1 ? 'is' : 'are'} cordoned and get${cordoned.length === 1 ? 's' : ''} no new pods.`,
+    }
   return { state: 'ok', message: ours.length === 1 ? 'The node is Ready.' : `All ${ours.length} nodes are Ready.` }
 }
 

@@ -9,7 +9,8 @@ const isNewer = (a: string, b: string): boolean => {
   for (let i = 0; i < 3; i++) if (x[i] !== y[i]) return (x[i] ?? 0) > (y[i] ?? 0)
   return false
 }
-const newestOf = (versions: readonly string[]): string | undefined => versions.reduce<string | undefined>((a, b) => (a === undefined || isNewer(b, a) ? b : a), undefined)
+const newestOf = (versions: readonly string[]): string | undefined =>
+  versions.reduce<string | undefined>((a, b) => (a === undefined || isNewer(b, a) ? b : a), undefined)
 
 /** The next version in `offered`: the newest patch release of the same minor, or else of the next minor. */
 function step(current: string, offered: readonly string[]): Pick<VersionHealth, 'newest' | 'next'> {
@@ -19,7 +20,9 @@ function step(current: string, offered: readonly string[]): Pick<VersionHealth, 
 }
 
 const notDirectly = (what: string, { newest, next }: Pick<VersionHealth, 'newest' | 'next'>): string | null =>
-  next === null || next === newest ? null : `${what} ${newest} is offered, but ${next} comes first: upgrades go to the newest patch release, then one minor at a time`
+  next === null || next === newest
+    ? null
+    : `${what} ${newest} is offered, but ${next} comes first: upgrades go to the newest patch release, then one minor at a time`
 
 /** `pairs`: the newest offered version of each minor. `warnings`: sentences about versions out of support. */
 export function talosVersions(current: string, kubernetes: string, pairs: readonly SupportedPair[], warnings: readonly string[]): VersionHealth {
@@ -30,7 +33,8 @@ export function talosVersions(current: string, kubernetes: string, pairs: readon
   const old = warnings.find((w) => w.startsWith('Talos'))
   // Talos checks the Kubernetes version against its own range before an upgrade (Talos pkg/machinery/compatibility).
   const range = found.next === null ? undefined : supportedMinor(found.next)?.kubernetesMinors
-  const tooOld = range !== undefined && minorOf(kubernetes) < range[0] ? `Talos ${found.next} needs Kubernetes 1.${range[0]} or newer: upgrade Kubernetes first` : null
+  const tooOld =
+    range !== undefined && minorOf(kubernetes) < range[0] ? `Talos ${found.next} needs Kubernetes 1.${range[0]} or newer: upgrade Kubernetes first` : null
   return { current, ...found, next: tooOld === null ? found.next : null, reason: tooOld ?? old ?? notDirectly('Talos', found) }
 }
 
@@ -40,6 +44,8 @@ export function kubernetesVersionsOf(current: string, talos: string, pairs: read
   const old = warnings.find((w) => w.startsWith('Kubernetes'))
   const later = newestOf(pairs.map((p) => p.kubernetes))
   const needsTalos =
-    found.next === null && later !== undefined && minorOf(later) > minorOf(current) ? `Kubernetes ${later} needs a newer Talos than ${talos}: upgrade Talos first` : null
+    found.next === null && later !== undefined && minorOf(later) > minorOf(current)
+      ? `Kubernetes ${later} needs a newer Talos than ${talos}: upgrade Talos first`
+      : null
   return { current, ...found, reason: old ?? notDirectly('Kubernetes', found) ?? needsTalos }
 }

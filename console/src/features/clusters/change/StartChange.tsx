@@ -63,7 +63,12 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
     <>
       {plan.disks.length > 0 && (
         <Panel title="Disks to be wiped" note={<Badge tone="danger">{counted(plan.disks.length, 'disk')}</Badge>}>
-          <DiskChecks disks={plan.disks} ticked={ticked} onTick={setTicked} text="These disks have content, or may have. Confirm each one: its content is lost." />
+          <DiskChecks
+            disks={plan.disks}
+            ticked={ticked}
+            onTick={setTicked}
+            text="These disks have content, or may have. Confirm each one: its content is lost."
+          />
         </Panel>
       )}
       <Panel title="Begin">

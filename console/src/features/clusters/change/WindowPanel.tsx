@@ -30,7 +30,9 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
     <Panel title="Maintenance window">
       <div className="stack stack3">
         {window === null ? (
-          <p className="fs13 t2">None. With a window, changes of the cluster can be scheduled for it: each server is then begun only while the window is open.</p>
+          <p className="fs13 t2">
+            None. With a window, changes of the cluster can be scheduled for it: each server is then begun only while the window is open.
+          </p>
         ) : (
           <p className="fs13">
             {windowText(window)}

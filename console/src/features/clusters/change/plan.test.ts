@@ -35,11 +35,15 @@ test('a change can begin once all checks have passed and each disk is confirmed'
   expect(canStart({ checks: [fine, bad], disks: [] }, new Set())).toMatchObject({ ok: false, reason: 'cp-2 is not healthy' })
   expect(canStart({ checks: [], disks: [disk] }, new Set())).toMatchObject({ ok: false, reason: 'Confirm each disk first' })
   expect(canStart({ checks: [], disks: [disk] }, new Set([keyOf(disk)]))).toEqual({ ok: true })
-  expect(canStart({ checks: [], disks: [{ ...disk, by: null }] }, new Set())).toMatchObject({ ok: false, reason: expect.stringContaining('/dev/sdb of w-1') as string })
+  expect(canStart({ checks: [], disks: [{ ...disk, by: null }] }, new Set())).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining('/dev/sdb of w-1') as string,
+  })
 })
 
 test('only changes that have not begun and wait for a time or the window are scheduled', () => {
-  const operation = (id: string, more: Partial<Operation>) => ({ id, status: 'pending', started_at: null, starts_at: null, in_window: false, ...more }) as Operation
+  const operation = (id: string, more: Partial<Operation>) =>
+    ({ id, status: 'pending', started_at: null, starts_at: null, in_window: false, ...more }) as Operation
   const later = operation('later', { starts_at: '2026-11-24T02:00:00Z' })
   const sooner = operation('sooner', { starts_at: '2026-11-23T02:00:00Z', in_window: true })
   const window = operation('window', { status: 'waiting', in_window: true })

@@ -14,7 +14,8 @@ import HealthLines from './HealthLines.tsx'
 const unknown = <span className="t3">Unknown</span>
 const bytes = (size: number | null): ReactNode => (size === null ? unknown : disk(size))
 
-const ofServer = ({ node_id, name }: { node_id: string | null; name: string }): ReactNode => (node_id === null ? name : <a href={paths.server(node_id)}>{name}</a>)
+const ofServer = ({ node_id, name }: { node_id: string | null; name: string }): ReactNode =>
+  node_id === null ? name : <a href={paths.server(node_id)}>{name}</a>
 
 const standing = (m: EtcdMemberHealth): string =>
   m.id === null ? 'No member' : m.learner === true ? 'Learner' : m.leader === true ? 'Leader' : m.leader === null ? 'Member' : 'Follower'
@@ -31,13 +32,7 @@ const memberColumns = columns<EtcdMemberHealth>([
     width: 120,
     from: 'md',
     cell: (m) =>
-      m.alarms === null ? (
-        unknown
-      ) : m.alarms.length === 0 ? (
-        <span className="t3">None</span>
-      ) : (
-        <Badge tone="danger">{m.alarms.join(', ').toUpperCase()}</Badge>
-      ),
+      m.alarms === null ? unknown : m.alarms.length === 0 ? <span className="t3">None</span> : <Badge tone="danger">{m.alarms.join(', ').toUpperCase()}</Badge>,
   },
   {
     id: 'healthy',
@@ -72,7 +67,12 @@ const nodeColumns = columns<NodeHealth>([
     head: 'State',
     card: 'state',
     cell: ({ ready, reason }) => (
-      <StatusReason tone={ready === null ? 'off' : ready ? 'ok' : 'danger'} word={ready === null ? 'Unknown' : ready ? 'Ready' : 'Not ready'} why={reason} tall />
+      <StatusReason
+        tone={ready === null ? 'off' : ready ? 'ok' : 'danger'}
+        word={ready === null ? 'Unknown' : ready ? 'Ready' : 'Not ready'}
+        why={reason}
+        tall
+      />
     ),
   },
 ])

@@ -7,7 +7,9 @@ import { changeActions } from '../change/change-actions.ts'
 
 /** The pages of the servers concerned, at most two, so that the line stays short. */
 const servers = (found: readonly { readonly node_id: string | null; readonly name: string }[]): Action[] =>
-  found.flatMap(({ node_id, name }): Action[] => (node_id === null ? [] : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }])).slice(0, 2)
+  found
+    .flatMap(({ node_id, name }): Action[] => (node_id === null ? [] : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }]))
+    .slice(0, 2)
 
 /** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
 export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, nodes, drift }: ClusterHealth, topic: HealthTopic): Action[] {

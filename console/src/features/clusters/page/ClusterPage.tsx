@@ -69,7 +69,10 @@ type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & { cluster: Cluster; tab
 function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
   const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
   const changes = useMemo(() => changeActions(cluster), [cluster])
-  useCommands(`Act on ${cluster.name}`, useMemo(() => [...actions, ...changes], [actions, changes]))
+  useCommands(
+    `Act on ${cluster.name}`,
+    useMemo(() => [...actions, ...changes], [actions, changes]),
+  )
   const { tone, word } = clusterSaid(cluster)
   const counts: Partial<Record<ClusterTab, number>> = { servers: cluster.servers.length, addresses: cluster.subnets.length }
   return (
