@@ -296,7 +296,7 @@ test('Talos can be upgraded through MachineService and through LifecycleService'
     })
   }
   const legacy = createClient(MachineService, await raw())
-  await expect(legacy.upgrade({ image: 'ghcr.io/siderolabs/installer:nonsense' })).rejects.toMatchObject({ code: 3 })
+  await expect(legacy.upgrade({ image: 'ghcr.io/siderolabs/installer:nonsense' })).rejects.toMatchObject({ code: 2 })
   expect((await legacy.upgrade({ image: 'ghcr.io/siderolabs/installer:v1.13.0' })).messages[0]?.ack).toBe('Upgrade request received')
   await until('it runs the new one', () => machine!.talosVersion === 'v1.13.0' && machine!.stage.stage === 'running')
   const image = 'ghcr.io/siderolabs/installer:v1.13.9'

@@ -60,6 +60,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
   const world: World = {
     clock,
     machines,
+    named: (name) => byName.get(name),
     etcd,
     loadBalancer: scenario.load_balancer,
     api: { openMaintenance, openSecured, renewSecured },
@@ -68,9 +69,11 @@ export const startSimulator = async (options: SimulatorOptions) => {
     say: options.say ?? (() => undefined),
   }
   const byIndex = new Map<number, Machine>()
+  const byName = new Map<string, Machine>()
   const add = (plan: ServerPlan, load: boolean): Machine => {
     const machine = new Machine(plan, world, folder, scenario.seed, load)
     byIndex.set(plan.index, machine)
+    byName.set(plan.name, machine)
     machine.onStage = (stage) => {
       faultsAt(machine, stage).catch((cause: unknown) => world.say(`${plan.name}: ${String(cause)}`))
     }
@@ -89,6 +92,7 @@ export const startSimulator = async (options: SimulatorOptions) => {
     add: (plan) => add(plan, false),
     drop(machine) {
       byIndex.delete(machine.plan.index)
+      byName.delete(machine.plan.name)
       machines.splice(machines.indexOf(machine), 1)
     },
   })

@@ -34,7 +34,8 @@ Commands for one that runs (add --json for the whole answer):
   power-off NAME, power-on NAME  pulls the plug, puts it back; NAME may be an address or a UUID too
   fault NAME KIND [key=value …]  refuse, hang, drip, garbage (each port= stage= for_ms=), delay ms=, identity, time off_ms=,
                                  disks what=swapped|lost, no-image for_ms=, vanish stage=, fail-install times= when=, endless-install for_ms=,
-                                 early-answer for_ms=, close-after-apply times=, lost-reply method= times=
+                                 early-answer for_ms=, close-after-apply times=, lost-reply method= times=, image-missing image= for_ms=,
+                                 fail-upgrade times=, hang-upgrade for_ms=, bad-boot times=, boots-never-ready for_ms=
   clear-faults NAME              ends all faults of a server
   move NAME [ADDRESS]            another address from its next boot on
   remove NAME                    takes a server away that was booted with --boot-with
@@ -55,7 +56,7 @@ const SHOWN: Record<string, string> = {
   clusters: 'name hasQuorum loadBalancer services pools',
   servers:
     'name address datacenter power stage machineType talosVersion installedVersion hostname faults ' +
-    'applies installs failedInstalls reboots resets bootstrapCalls bootstraps',
+    'applies installs failedInstalls upgrades reboots resets bootstrapCalls bootstraps',
 }
 
 /** The shown fields of an object, by its kind. */

@@ -9,6 +9,8 @@ import type * as apid from './wire/apid.ts'
 export interface World {
   clock: Clock
   machines: readonly Machine[]
+  /** A machine by its name in the fleet. */
+  named(name: string): Machine | undefined
   etcd: EtcdRegistry
   /** The load balancer of new clusters. */
   loadBalancer: LoadBalancer

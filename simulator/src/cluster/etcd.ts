@@ -21,8 +21,19 @@ export interface KubernetesState {
   /** The load balancer of Services; undefined until a load balancer has first run. */
   loadBalancer?: LoadBalancer
   resourceVersion: number
+  deprecatedApis?: DeprecatedApi[]
   /** Objects by storage key, `group/plural/namespace/name`. */
   objects: Record<string, StoredObject>
+}
+
+/** A deprecated API that somebody has called. */
+export interface DeprecatedApi {
+  group: string
+  version: string
+  resource: string
+  subresource: string
+  /** The Kubernetes release without this API, such as `1.37`. */
+  removed_release: string
 }
 
 export interface StoredObject {
@@ -49,19 +60,26 @@ const PORTS = { peer: 2380, client: 2379 }
 export class EtcdCluster {
   readonly state: Stored
   readonly #path: string
-  readonly #alive: (member: Member) => boolean
+  readonly #machine: (index: number) => Machine | undefined
   #isTogether = false
+  #isDirty = false
 
-  constructor(path: string, state: Stored, alive: (member: Member) => boolean) {
+  constructor(path: string, state: Stored, machine: (index: number) => Machine | undefined) {
     this.#path = path
     this.state = state
-    this.#alive = alive
+    this.#machine = machine
   }
 
   /** Changes the cluster and persists it before returning. */
   change(act: (state: Stored) => void): void {
     act(this.state)
-    if (!this.#isTogether) writeState(this.#path, this.state)
+    this.#isDirty = true
+    if (!this.#isTogether) this.#write()
+  }
+
+  #write(): void {
+    if (this.#isDirty) writeState(this.#path, this.state)
+    this.#isDirty = false
   }
 
   /** Persists several changes in one write. */
@@ -72,7 +90,7 @@ export class EtcdCluster {
       act()
     } finally {
       this.#isTogether = false
-      writeState(this.#path, this.state)
+      this.#write()
     }
   }
 
@@ -80,18 +98,24 @@ export class EtcdCluster {
     return this.state.members.filter((member) => !member.learner)
   }
 
+  /** Whether a member's machine runs etcd with this member's data. */
   isAlive(member: Member): boolean {
-    return this.#alive(member)
+    const machine = this.machineOf(member)
+    return machine !== undefined && machine.disk.state.etcd?.member === member.id && machine.services.isRunning('etcd')
+  }
+
+  machineOf(member: Member): Machine | undefined {
+    return this.#machine(member.machine)
   }
 
   /** Whether more than half of the voting members run. Consistent reads and writes need a quorum. */
   get hasQuorum(): boolean {
     const { voters } = this
-    return voters.filter((member) => this.#alive(member)).length * 2 > voters.length
+    return voters.filter((member) => this.isAlive(member)).length * 2 > voters.length
   }
 
   get leader(): Member | undefined {
-    return this.hasQuorum ? this.voters.find((member) => this.#alive(member)) : undefined
+    return this.hasQuorum ? this.voters.find((member) => this.isAlive(member)) : undefined
   }
 
   member(id: string): Member | undefined {
@@ -203,10 +227,7 @@ export class EtcdRegistry {
   }
 
   #add(state: Stored): EtcdCluster {
-    const cluster = new EtcdCluster(join(this.#folder, `${state.id}.json`), state, (member) => {
-      const machine = this.#machine(member.machine)
-      return machine !== undefined && machine.disk.state.etcd?.member === member.id && machine.services.isRunning('etcd')
-    })
+    const cluster = new EtcdCluster(join(this.#folder, `${state.id}.json`), state, (index) => this.#machine(index))
     this.#clusters.set(state.id, cluster)
     return cluster
   }

@@ -14,7 +14,7 @@ export type NodeConfig = NonNullable<ReturnType<typeof readNodeConfig>>
 /** The static pods of a control plane. */
 export const STATIC_PODS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
 
-export const staticPodImage = ({ cluster }: NodeConfig, name: string): string => `registry.k8s.io/${name}:${cluster.apiServerVersion}`
+export type StaticPodName = (typeof STATIC_PODS)[number]
 
 const texts = (value: unknown): string[] => list(value).map(text)
 const textMap = (value: unknown): Record<string, string> => Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
@@ -42,6 +42,11 @@ export const readNodeConfig = (loaded: Loaded) => {
   const install = object(machine.install)
   const kubelet = object(machine.kubelet)
   const controlPlane = object(cluster.controlPlane)
+  const apiServerVersion = imageTag(text(apiServer.image)) ?? imageTag(text(kubelet.image)) ?? ''
+  const staticPod = (name: StaticPodName, section: Record<string, unknown>): { image: string; spec: string } => {
+    const { certSANs: _, image, ...spec } = section
+    return { image: text(image) || `registry.k8s.io/${name}:${apiServerVersion}`, spec: JSON.stringify(spec) }
+  }
   const role: 'controlplane' | 'worker' = ['controlplane', 'init'].includes(text(machine.type)) ? 'controlplane' : 'worker'
   return {
     role,
@@ -50,7 +55,10 @@ export const readNodeConfig = (loaded: Loaded) => {
     acceptedCas: list(machine.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),
     certSans: texts(machine.certSANs),
     hostname: hostnameOf(loaded),
+    kubeletImage: text(kubelet.image),
     kubeletVersion: imageTag(text(kubelet.image)) ?? '',
+    /** Whether programs of the machine reach the API servers by a local load balancer instead of the cluster's endpoint. */
+    kubePrism: object(object(machine.features).kubePrism).enabled === true,
     nodeLabels: textMap(machine.nodeLabels),
     nodeTaints: textMap(machine.nodeTaints),
     install: {
@@ -71,7 +79,13 @@ export const readNodeConfig = (loaded: Loaded) => {
       etcdCa: pair(object(cluster.etcd).ca),
       aggregatorCa: pair(cluster.aggregatorCA),
       serviceAccountKey: pem(object(cluster.serviceAccount).key),
-      apiServerVersion: imageTag(text(apiServer.image)) ?? imageTag(text(kubelet.image)) ?? '',
+      apiServerVersion,
+      /** Image of each static pod, and its other settings as text. */
+      staticPods: {
+        'kube-apiserver': staticPod('kube-apiserver', apiServer),
+        'kube-controller-manager': staticPod('kube-controller-manager', object(cluster.controllerManager)),
+        'kube-scheduler': staticPod('kube-scheduler', object(cluster.scheduler)),
+      } satisfies Record<StaticPodName, object>,
       apiServerSans: texts(apiServer.certSANs),
       apiServerPort: Number(controlPlane.localAPIServerPort ?? 6443),
       serviceSubnet: texts(network.serviceSubnets)[0] ?? '10.96.0.0/12',

@@ -177,6 +177,13 @@ const serviceSchema = z.strictObject({
   labels: z.optional(z.record(z.string(), z.string())),
   annotations: z.optional(z.record(z.string(), z.string())),
 })
+const deprecatedSchema = z.strictObject({
+  group: z._default(z.string(), ''),
+  version: z.string().check(z.minLength(1)),
+  resource: z.string().check(z.minLength(1)),
+  subresource: z._default(z.string(), ''),
+  removed_release: z.string().check(z.regex(/^1\.\d+$/, 'a minor of Kubernetes, such as 1.37')),
+})
 const loadBalancerSchema = z.strictObject({ load_balancer: z.enum(LOAD_BALANCERS) })
 const changeSchema = z.record(z.string(), z.unknown())
 
@@ -193,6 +200,7 @@ const clusterCall = async (world: World, request: IncomingMessage, [which, noun,
     const { labels, annotations, ...wish } = parsed(serviceSchema, await readJson(request))
     hand.addService({ ...wish, ...(labels && { labels }), ...(annotations && { annotations }) })
   } else if (call === 'DELETE services' && first !== undefined && second !== undefined) hand.removeService(first, second)
+  else if (call === 'POST deprecated-apis' && rest.length === 0) hand.callDeprecated(parsed(deprecatedSchema, await readJson(request)))
   else if (call === 'PATCH objects' && first !== undefined && second !== undefined) hand.edit(first, second, parsed(changeSchema, await readJson(request)))
   else if (call === 'DELETE objects' && first !== undefined && second !== undefined) hand.remove(first, second)
   else throw new Refused(404, 'There is no such call')

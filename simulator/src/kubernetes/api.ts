@@ -13,6 +13,8 @@ import { columnsOf, formOf, listMetadata, metadataOf, tableOf } from './printing
 import { type Source, withReported } from './reading/reported.ts'
 import { pageOf } from './reading/selectors.ts'
 import { PROTOBUF, readProtobuf } from './reading/protobuf.ts'
+import { deletePod, evict } from './workloads/budgets.ts'
+import { PODS } from './workloads/pods.ts'
 import { badRequest, conflict, Refusal, notFound } from './refusal.ts'
 import { watch, type Watch } from './watch.ts'
 
@@ -75,7 +77,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   const status = { created: 201, ok: 200 }
   if (place.sub === 'eviction') {
     if (method !== 'POST') throw notAllowed()
-    objects.remove(place, dryRun)
+    evict(objects, place, machine.world.clock.now(), dryRun)
     return { status: status.created, json: SUCCESS }
   }
   if (method === 'GET') return { status: status.ok, json: forms.one(source.get(place)) }
@@ -83,7 +85,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   if (method === 'POST' && place.name === '')
     return { status: status.created, json: forms.one(objects.create(place.kind, place.namespace, read(request), manager || 'unknown', dryRun)) }
   if (method === 'PUT') return { status: status.ok, json: forms.one(objects.replace(place, read(request), manager || 'unknown', dryRun)) }
-  if (method === 'DELETE') return { status: status.ok, json: removed(objects, place, request, dryRun) }
+  if (method === 'DELETE') return { status: status.ok, json: removed(objects, place, request, machine.world.clock.now(), dryRun) }
   if (method !== 'PATCH') throw notAllowed()
   const { body, isNew } = patch(objects, place, request, manager, dryRun)
   return { status: isNew ? status.created : status.ok, json: forms.one(body) }
@@ -143,12 +145,13 @@ const readAny = ({ contentType, body }: Pick<Request, 'contentType' | 'body'>): 
   }
 }
 
-const removed = (objects: Objects, place: Place, request: Request, dryRun: boolean): object => {
+const removed = (objects: Objects, place: Place, request: Request, now: number, dryRun: boolean): object => {
   const metadata = object(objects.get(place).metadata)
   const options = request.body.length === 0 ? {} : read(request)
   for (const [field, wanted] of Object.entries(object(options.preconditions)))
     if ((field === 'uid' || field === 'resourceVersion') && wanted !== metadata[field])
       throw conflict(`Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`)
+  if (place.kind === PODS && !dryRun) return deletePod(objects, place, options, now)
   objects.remove(place, dryRun)
   return { ...SUCCESS, details: { name: place.name, group: place.kind.group, kind: place.kind.plural, uid: metadata.uid } }
 }

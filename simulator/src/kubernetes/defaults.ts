@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { NodeConfig } from '../config/node-config.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { type Body, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
-import { builtIn } from './kinds.ts'
+import { BUILT_IN, builtIn } from './kinds.ts'
+import { manifestsOf } from './manifests.ts'
 import type { Objects } from './objects.ts'
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
@@ -27,28 +30,39 @@ export const FIRST_OBJECTS: readonly { plural: string; body: Body }[] = [
   },
 ]
 
-const settledAt = new WeakMap<EtcdCluster, string>()
+const settledAt = new WeakMap<EtcdCluster, { config: Machine['config']; version: string }>()
+/** Config maps with the authorities. The controller manager publishes them again after they changed. */
+const PUBLISHED = new Set(['kube-root-ca.crt', 'extension-apiserver-authentication'])
 
 /**
  * Creates what Kubernetes' and Talos's controllers create: a service account and the authority's certificate in each namespace, the Services of the API
- * server and of the DNS, and Talos's config maps. Call this before each response; it is cheap if nothing has changed.
+ * server and of the DNS, and Talos's manifests. The configuration is that of the control plane with the elected controller manager. Call this before each response; it is cheap if nothing has changed.
  */
 export const settle = (objects: Objects, cluster: EtcdCluster, machine: Machine): void => {
-  if (settledAt.get(cluster) === objects.resourceVersion) return
-  const wanted = wantedOf(objects, machine).filter(({ plural, namespace, body }) => {
-    const name = text(object(body.metadata).name)
-    return !objects.has({ kind: builtIn(plural), namespace, name })
+  const leader = (cluster.leader && cluster.machineOf(cluster.leader)) ?? machine
+  const { config } = leader
+  const settled = settledAt.get(cluster)
+  if (!config?.node || (settled?.config === config && settled.version === objects.resourceVersion)) return
+  const changes = wantedOf(objects, leader).flatMap(({ plural, namespace, body: given }) => {
+    const body: Body = given
+    const target = { kind: builtIn(plural), namespace, name: text(object(body.metadata).name) }
+    if (!objects.has(target)) return [() => objects.create(target.kind, namespace, body, 'kube-controller-manager')]
+    const isOutdated = PUBLISHED.has(target.name) && !isDeepStrictEqual(objects.get(target).data, body.data)
+    return isOutdated ? [() => objects.replace(target, body, 'kube-controller-manager')] : []
   })
-  if (wanted.length > 0)
-    objects.together(() => {
-      for (const { plural, namespace, body } of wanted) objects.create(builtIn(plural), namespace, body, 'kube-controller-manager')
-    })
-  settledAt.set(cluster, objects.resourceVersion)
+  if (changes.length > 0) objects.together(() => changes.forEach((change) => change()))
+  settledAt.set(cluster, { config, version: objects.resourceVersion })
 }
+
+/** Every authority that the control plane accepts, first the one that issues certificates (Talos: controllers/k8s/render_secrets_static_pod.go). */
+const authoritiesOf = ({ ca, acceptedCas }: NodeConfig['cluster']): string =>
+  [ca?.crt ?? '', ...acceptedCas]
+    .map((pem) => pem.trimEnd())
+    .join('\n')
+    .concat('\n')
 
 const wantedOf = (objects: Objects, machine: Machine) => {
   const { cluster } = machine.config!.node!
-  const authority = cluster.ca?.crt ?? ''
   const wanted = (plural: string, namespace: string, name: string, fields: Body = {}, labels?: Record<string, string>) => {
     return { plural, namespace, body: { metadata: { name, ...(labels && { labels }) }, ...fields } }
   }
@@ -65,12 +79,18 @@ const wantedOf = (objects: Objects, machine: Machine) => {
       .map(({ metadata }) => text(object(metadata).name))
       .flatMap((namespace) => [
         wanted('serviceaccounts', namespace, 'default'),
-        wanted('configmaps', namespace, 'kube-root-ca.crt', { data: { 'ca.crt': authority } }),
+        wanted('configmaps', namespace, 'kube-root-ca.crt', { data: { 'ca.crt': cluster.ca?.crt ?? '' } }),
       ]),
     wanted('services', 'default', 'kubernetes', { spec: service(1, [port('https', 443, 'TCP', 6443)]) }, { component: 'apiserver', provider: 'kubernetes' }),
     wanted('services', 'kube-system', 'kube-dns', { spec: dns }, dnsLabels),
-    wanted('configmaps', 'kube-system', 'extension-apiserver-authentication', { data: { 'client-ca-file': authority } }),
-    wanted('configmaps', 'kube-system', 'kubeconfig-in-cluster', { data: { kubeconfig: inClusterKubeconfig(cluster.endpoint) } }),
+    wanted('configmaps', 'kube-system', 'extension-apiserver-authentication', { data: { 'client-ca-file': authoritiesOf(cluster) } }),
+    ...manifestsOf(machine).flatMap(({ objects: installed }) =>
+      installed.map(({ apiVersion: _apiVersion, kind, ...body }) => ({
+        plural: BUILT_IN.find((candidate) => candidate.kind === kind)!.plural,
+        namespace: text(object(body.metadata).namespace),
+        body,
+      })),
+    ),
   ]
 }
 
@@ -81,21 +101,3 @@ export const addressOf = (cidr: string, number: number): string => {
   parts[3] = (parts[3] ?? 0) + number
   return parts.join('.')
 }
-
-/** The kubeconfig for use inside the cluster (Talos: internal/app/machined/pkg/controllers/k8s/templates, `kubeconfig-in-cluster`). */
-const inClusterKubeconfig = (endpoint: string): string => `apiVersion: v1
-kind: Config
-clusters:
-- name: local
-  cluster:
-    server: ${endpoint}
-    certificate-authority: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt
-users:
-- name: service-account
-  user:
-    tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
-contexts:
-- context:
-    cluster: local
-    user: service-account
-`

@@ -1,6 +1,7 @@
 import { apiVersionOf, type ResourceKind } from './kinds.ts'
 import { Refusal } from './refusal.ts'
 import { REVIEWS } from './access.ts'
+import { apiServerVersionOf } from './nodes.ts'
 import { type Body, isObject, list, object } from '../config/shape.ts'
 import type { Objects } from './objects.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
@@ -134,6 +135,7 @@ const schemaOf = (kind: ResourceKind, definition: Body | undefined): Body => {
 /** Answers calls about the API server: version, health and kinds. Null for paths of objects. */
 export const about = (machine: Machine, cluster: EtcdCluster, objects: Objects, path: string): { json: object } | { plain: string } | null => {
   if (path === '/version') return { json: versionOf(machine) }
+  if (path === '/metrics') return { plain: metricsOf(cluster) }
   if (path === '/livez') return { plain: 'ok' }
   if (path === '/readyz' || path === '/healthz') {
     if (!cluster.hasQuorum) throw new Refusal(500, 'InternalError', '[-]etcd failed: reason withheld')
@@ -150,7 +152,7 @@ const rootPaths = (objects: Objects): string[] => {
 }
 
 const versionOf = (machine: Machine): object => {
-  const version = machine.config?.node?.cluster.apiServerVersion ?? ''
+  const version = apiServerVersionOf(machine)
   const [, major = '1', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? []
   return {
     major,
@@ -164,3 +166,15 @@ const versionOf = (machine: Machine): object => {
     platform: 'linux/amd64',
   }
 }
+
+/** The metric of the API server that names deprecated APIs in use (Kubernetes: apiserver/pkg/endpoints/metrics). Other metrics aren't simulated. */
+const metricsOf = ({ state }: EtcdCluster): string =>
+  [
+    '# HELP apiserver_requested_deprecated_apis [STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.',
+    '# TYPE apiserver_requested_deprecated_apis gauge',
+    ...(state.kubernetes.deprecatedApis ?? []).map(
+      ({ group, version, resource, subresource, removed_release }) =>
+        `apiserver_requested_deprecated_apis{group="${group}",removed_release="${removed_release}",resource="${resource}",subresource="${subresource}",version="${version}"} 1`,
+    ),
+    '',
+  ].join('\n')

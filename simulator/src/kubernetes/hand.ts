@@ -1,4 +1,4 @@
-import type { EtcdCluster } from '../cluster/etcd.ts'
+import type { DeprecatedApi, EtcdCluster } from '../cluster/etcd.ts'
 import { type Body, list, object, text } from '../config/shape.ts'
 import type { World } from '../world.ts'
 import { mergePatch } from './changing/patch.ts'
@@ -45,6 +45,10 @@ const handOf = (world: World, cluster: EtcdCluster) => {
       const { metadata, ...rest } = objects().get(place)
       const { resourceVersion: _, ...kept } = object(metadata)
       objects().replace(place, object(mergePatch({ ...rest, metadata: kept }, change)), 'kubectl-edit')
+    },
+    /** Calls an API that is deprecated, as an old program would. */
+    callDeprecated(api: DeprecatedApi): void {
+      cluster.change(({ kubernetes }) => (kubernetes.deprecatedApis = [...(kubernetes.deprecatedApis ?? []), api]))
     },
     remove: (plural: string, name: string) => void objects().remove(target(plural, name)),
   }

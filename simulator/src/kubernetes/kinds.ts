@@ -1,3 +1,6 @@
+/** Kinds whose status is a subresource, which only controllers write. */
+const WITH_STATUS = new Set('services nodes pods poddisruptionbudgets deployments daemonsets statefulsets replicasets'.split(' '))
+
 /** A kind of the simulated API server. A CustomResourceDefinition adds custom kinds. */
 export type ResourceKind = ReturnType<typeof kinds>[number]
 
@@ -6,8 +9,7 @@ const kinds = (group: string, version: string, namespaced: boolean, list: string
   list.split(' ').map((entry) => {
     const [plural = '', kind = '', ...more] = entry.split(':')
     const shortNames = more.filter((name) => name !== 'all')
-    // The status is a subresource, which only controllers write.
-    return { group, version, plural, kind, namespaced, hasStatus: plural === 'services', shortNames, categories: more.includes('all') ? ['all'] : [] }
+    return { group, version, plural, kind, namespaced, hasStatus: WITH_STATUS.has(plural), shortNames, categories: more.includes('all') ? ['all'] : [] }
   })
 
 export const BUILT_IN: readonly ResourceKind[] = [

@@ -1,5 +1,6 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { type Body, object, text } from '../config/shape.ts'
+import { type Body, list, object, text } from '../config/shape.ts'
+import { imageTag, minorOf } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { NodeConfig } from '../config/node-config.ts'
 import type { World } from '../world.ts'
@@ -9,6 +10,9 @@ import { randomBytes } from 'node:crypto'
 
 const NODES = builtIn('nodes')
 /** Annotation of a node with the name of its machine. A node remains in the cluster after its machine has left. */
+const OWNED_TAINTS = 'talos.dev/owned-taints'
+const CORDONED = 'talos.dev/cordoned'
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane'
 const SERVER_ANNOTATION = 'simulator.steelyard/server'
 /** Time without a kubelet heartbeat after which a node is Unknown (node-monitor-grace-period). */
 const GRACE_MS = 40_000
@@ -46,46 +50,100 @@ export const nodeLabels = (machine: Machine): Record<string, string> => ({
   ...machine.config?.node?.nodeLabels,
 })
 
-const objectsOf = (cluster: EtcdCluster, machine: Machine): Objects => new Objects(cluster, machine.world.clock.now)
+export const objectsOf = (cluster: EtcdCluster, machine: Machine): Objects => new Objects(cluster, machine.world.clock.now)
 
+/** The version of a control plane's API server: of its static pod, or of its configuration before the pod has started. */
+export const apiServerVersionOf = (machine: Machine): string =>
+  imageTag(machine.staticPods.get('kube-apiserver')?.image ?? '') ?? machine.config?.node?.cluster.apiServerVersion ?? ''
+
+/**
+ * Why a machine's kubelet can't work with its cluster's API servers, or null: a kubelet must not be of a newer minor than any API server (Kubernetes:
+ * releases/version-skew-policy). Real API servers often accept such a kubelet, but nothing promises that.
+ */
+export const refusesKubelet = (machine: Machine): string | null => {
+  const kubelet = machine.config?.node?.kubeletVersion ?? ''
+  const cluster = kubernetesOf(machine)
+  const older = machine.world.machines
+    .filter((other) => other.apiServerUp && other.etcdCluster === cluster)
+    .map(apiServerVersionOf)
+    .find((version) => minorOf(version) < minorOf(kubelet))
+  return older === undefined ? null : `kubelet ${kubelet} must not be newer than kube-apiserver ${older}`
+}
+
+/** Registers a machine as a node, or reports the status of a node that the cluster knows. */
 export const registerNode = (cluster: EtcdCluster, machine: Machine): void => {
-  const node = machine.config!.node!
-  const taints = [
-    ...(node.role === 'controlplane' && !node.cluster.scheduleOnControlPlanes ? [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }] : []),
-    ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
-  ]
-  const ordinal = cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
   const objects = objectsOf(cluster, machine)
   const name = machine.hostname
   objects.together(() => {
-    objects.apply(
-      { kind: NODES, namespace: '', name },
-      {
-        metadata: { name, labels: nodeLabels(machine), annotations: { [SERVER_ANNOTATION]: machine.plan.name } },
-        spec: { podCIDR: `10.244.${ordinal % 256}.0/24`, ...(taints.length > 0 && { taints }) },
-      },
-      'kubelet',
-      true,
-    )
+    const isNew = !objects.has({ kind: NODES, namespace: '', name })
+    applyNode(objects, cluster, machine)
+    uncordon(objects, machine)
+    objects.setStatus({ kind: NODES, namespace: '', name }, hardwareStatus(machine, name), 'kubelet')
     recordEvents(objects, machine.world.clock.now(), [
       { node: name, component: 'kubelet', reason: 'Starting', message: 'Starting kubelet.' },
-      { node: name, component: 'node-controller', reason: 'RegisteredNode', message: `Node ${name} event: Registered Node ${name} in Controller` },
+      ...(isNew
+        ? [{ node: name, component: 'node-controller', reason: 'RegisteredNode', message: `Node ${name} event: Registered Node ${name} in Controller` }]
+        : []),
     ])
   })
 }
 
+/** Writes the labels and taints of the machine's configuration to its node. */
+export const updateNode = (cluster: EtcdCluster, machine: Machine): void => {
+  const objects = objectsOf(cluster, machine)
+  if (objects.has({ kind: NODES, namespace: '', name: machine.hostname })) objects.together(() => applyNode(objects, cluster, machine))
+}
+
+const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): void => {
+  const node = machine.config!.node!
+  const target = { kind: NODES, namespace: '', name: machine.hostname }
+  const existing = objects.has(target) ? objects.get(target) : null
+  const isReserved = node.role === 'controlplane' && !node.cluster.scheduleOnControlPlanes
+  const configured = [
+    ...(isReserved ? [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] : []),
+    ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
+  ]
+  // Taints that others have set stay. Those that Talos has set before are in an annotation (Talos: controllers/k8s/node_apply.go).
+  const annotations = object(object(existing?.metadata).annotations)
+  const owned = [CONTROL_PLANE, ...text(annotations[OWNED_TAINTS]).split(','), ...configured.map(({ key }) => key)]
+  const others = list(object(existing?.spec).taints)
+    .map(object)
+    .filter(({ key }) => !owned.includes(text(key)))
+  const taints = [...configured, ...others]
+  const ordinal = cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
+  const podCIDR = text(object(existing?.spec).podCIDR) || `10.244.${ordinal % 256}.0/24`
+  const own = { [SERVER_ANNOTATION]: machine.plan.name, [OWNED_TAINTS]: configured.map(({ key }) => key).join(',') }
+  objects.apply(
+    target,
+    { metadata: { name: target.name, labels: nodeLabels(machine), annotations: own }, spec: { podCIDR, ...(taints.length > 0 && { taints }) } },
+    'kubelet',
+    true,
+  )
+}
+
 /** Talos writes taints as `key: value:Effect` or `key: Effect`. */
-const taint = (key: string, value: string): object => {
+const taint = (key: string, value: string): { key: string; value?: string; effect: string } => {
   const at = value.lastIndexOf(':')
   return at === -1 ? { key, effect: value } : { key, value: value.slice(0, at), effect: value.slice(at + 1) }
 }
 
-/** Marks a node unschedulable, as the drain before a graceful reset does. */
+/** Closes the node for new pods, as Talos does before it drains. The machine opens it again when it joins after that. */
 export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
   const objects = objectsOf(cluster, machine)
-  const name = machine.hostname
-  if (objects.list(NODES, '').some((node) => text(object(node.metadata).name) === name))
-    objects.apply({ kind: NODES, namespace: '', name }, { spec: { unschedulable: true } }, 'talos', true)
+  const target = { kind: NODES, namespace: '', name: machine.hostname }
+  if (objects.has(target)) objects.apply(target, { metadata: { annotations: { [CORDONED]: 'true' } }, spec: { unschedulable: true } }, 'talos', true)
+}
+
+/** Opens a node that Talos has closed. A node that others have closed stays closed. */
+const uncordon = (objects: Objects, machine: Machine): void => {
+  const target = { kind: NODES, namespace: '', name: machine.hostname }
+  if (object(object(objects.get(target).metadata).annotations)[CORDONED] !== undefined) objects.apply(target, { metadata: {} }, 'talos', true)
+}
+
+export const isCordoned = (cluster: EtcdCluster, machine: Machine): boolean => {
+  const objects = objectsOf(cluster, machine)
+  const target = { kind: NODES, namespace: '', name: machine.hostname }
+  return objects.has(target) && object(objects.get(target).spec).unschedulable === true
 }
 
 const seen = new WeakMap<EtcdCluster, Map<string, string>>()
@@ -114,7 +172,7 @@ const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, v
 export const reporterOf = (world: World, stored: Body) => {
   const metadata = object(stored.metadata)
   const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
-  const machine = world.machines.find(({ plan }) => plan.name === server)
+  const machine = world.named(server)
   return { machine, isAlive: machine?.nodeReady === true && machine.hostname === text(metadata.name) }
 }
 
@@ -134,7 +192,8 @@ export const presentNode = (world: World, stored: Body): Body => {
   const name = text(metadata.name)
   const { machine, isAlive } = reporterOf(world, stored)
   const silentMs = machine ? world.clock.elapsed() - machine.lastHeartbeat : Number.POSITIVE_INFINITY
-  const status = isAlive || silentMs < GRACE_MS ? 'True' : machine?.hostname === name && machine.services.isRunning('kubelet') ? 'False' : 'Unknown'
+  const isRegistered = machine?.isRegistered === true && machine.hostname === name
+  const status = isAlive ? 'True' : isRegistered ? 'False' : silentMs < GRACE_MS ? 'True' : 'Unknown'
   const at = reportedAt(world, isAlive)
   const ready =
     status === 'True'
@@ -154,13 +213,13 @@ export const presentNode = (world: World, stored: Body): Body => {
   return {
     ...stored,
     status: {
+      ...object(stored.status),
       conditions: [
         condition('MemoryPressure', pressure, 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
         condition('DiskPressure', pressure, 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
         condition('PIDPressure', pressure, 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
         condition('Ready', status, ready.reason, ready.message),
       ],
-      ...(machine && hardwareStatus(machine, name)),
     },
   }
 }

@@ -162,6 +162,11 @@ export class Objects {
     this.#put(target, { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } }, false)
   }
 
+  /** Sets the status if it differs. */
+  updateStatus(target: Target, status: Body, manager: string): void {
+    if (this.has(target) && !isDeepStrictEqual(this.get(target).status, status)) this.setStatus(target, status, manager)
+  }
+
   /** Increases an object's version because its computed fields have changed. */
   touch(target: Target): void {
     const stored = this.#objects[keyOf(target)]
@@ -169,8 +174,18 @@ export class Objects {
   }
 
   setAnnotations(target: Target, annotations: Body): void {
+    this.setMetadata(target, { annotations })
+  }
+
+  setMetadata(target: Target, fields: Body): void {
     const stored = this.#objects[keyOf(target)]
-    if (stored) this.#put(target, { ...stored, body: { ...stored.body, metadata: { ...object(stored.body.metadata), annotations } } }, false)
+    if (stored) this.#put(target, { ...stored, body: { ...stored.body, metadata: { ...object(stored.body.metadata), ...fields } } }, false)
+  }
+
+  /** Binds a pod to a node. */
+  bind(target: Target, nodeName: string): void {
+    const stored = this.#objects[keyOf(target)]
+    if (stored) this.#put(target, { ...stored, body: { ...stored.body, spec: { ...object(stored.body.spec), nodeName } } }, false)
   }
 
   /** Keys of the objects that are deleted with a namespace or with the definition of their kind. */

@@ -3,15 +3,18 @@ export class Refusal extends Error {
   override name = 'Refusal'
   readonly code: number
   readonly reason: string
+  readonly details: object | undefined
 
-  constructor(code: number, reason: string, message: string) {
+  constructor(code: number, reason: string, message: string, details?: object) {
     super(message)
     this.code = code
     this.reason = reason
+    this.details = details
   }
 
   get status(): object {
-    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: this.message, reason: this.reason, code: this.code }
+    const { message, reason, details, code } = this
+    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details && { details }), code }
   }
 }
 

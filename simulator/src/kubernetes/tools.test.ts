@@ -1,6 +1,6 @@
 /** Tests the API that kubectl and talosctl need: default objects, mirror pods, tables, access reviews and patches. */
 import { expect, test } from 'vitest'
-import { cluster, fleet, rack } from '../testing/fleet.ts'
+import { cluster, fleet, rack, until } from '../testing/fleet.ts'
 import { as, type Ask } from '../testing/kubernetes.ts'
 
 const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json' }
@@ -49,7 +49,7 @@ test("a control plane has mirror pods of its static pods, which can't be deleted
   const pod = `kube-apiserver-${machine.hostname}`
   // `talosctl health --server=false` makes these calls.
   expect(await names(ask, `${path}?labelSelector=k8s-app%3Dkube-apiserver`)).toEqual([pod])
-  expect(await names(ask, `/api/v1/pods?fieldSelector=spec.nodeName%3D${machine.hostname}`)).toHaveLength(3)
+  expect(await names(ask, `/api/v1/pods?labelSelector=tier%3Dcontrol-plane&fieldSelector=spec.nodeName%3D${machine.hostname}`)).toHaveLength(3)
   expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({
     metadata: { annotations: { 'kubernetes.io/config.source': 'file' } },
     status: { phase: 'Running', conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]) as unknown[] },
@@ -163,6 +163,6 @@ test('objects can be changed by every type of patch, and deletion checks precond
   for (const name of ['p', 'q', 'r']) await ask('POST', pods, { metadata: { name, labels: { app: name } }, spec: { containers: [{ name: 'c', image: 'x' }] } })
   expect((await ask('POST', `${pods}/p/eviction`, { kind: 'Eviction', metadata: { name: 'p' } })).status).toBe(201)
   expect((await ask('DELETE', `${pods}?labelSelector=app%20in%20(q,x)`)).status).toBe(200)
-  expect(await names(ask, pods)).toEqual(['r'])
+  await until('the evicted pod is gone', async () => (await names(ask, pods)).join() === 'r')
   expect((await ask('GET', `${pods}/r/log`)).status).toBe(404)
 })

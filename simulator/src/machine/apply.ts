@@ -151,9 +151,8 @@ const applyWhileRunning = async (machine: Machine, request: ApplyRequest, loaded
 }
 
 const takeOver = async (machine: Machine, text: string): Promise<void> => {
-  const before = kubernetesAuthorities(machine)
   machine.activate(text)
-  if (kubernetesAuthorities(machine) !== before && machine.services.isRunning('kubelet')) restartKubelet(machine)
+  machine.onSettings?.()
   machine.evaluate()
   machine.announceAddress()
   if (machine.hasAddress) {
@@ -166,24 +165,6 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
     machine.ports.trustd.close({ gently: true })
     machine.ports.kubernetes.close({ gently: true })
   }
-}
-
-const kubernetesAuthorities = ({ config }: Machine): string => JSON.stringify([config?.node?.cluster.ca?.crt, config?.node?.cluster.acceptedCas])
-
-/** A change of the Kubernetes authorities changes the kubelet's files, so the kubelet restarts (Talos: controllers/k8s/kubelet_service.go). */
-const restartKubelet = (machine: Machine): void => {
-  const boot = machine.bootId
-  const up = async (): Promise<void> => {
-    await machine.takes(TAKES.kubelet)
-    if (machine.bootId !== boot || machine.services.get('kubelet')?.state !== 'Stopping') return
-    machine.services.start('kubelet')
-    machine.journal.changed()
-  }
-  machine.service('kubelet', 'Stopping', 'Sending SIGTERM to task kubelet')
-  machine.journal.changed()
-  up().catch((cause: unknown) => {
-    if (!(cause instanceof Interrupted)) machine.world.say(`${machine.plan.name}: ${String(cause)}`)
-  })
 }
 
 const revertLater = (machine: Machine, before: string, afterMs: number): void => {

@@ -1,13 +1,17 @@
 import type { ActiveConfig, Machine } from './machine.ts'
 import { modelName } from '../fleet/hardware.ts'
 import { acquireConfig } from './acquire.ts'
-import { runKubelet, runControlPlane, runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'
+import { runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'
+import { runKubelet } from './kubelet.ts'
+import { runStaticPods } from './static-pods.ts'
 import { Interrupted } from '../clock.ts'
 import { isTalosVersion, imageTag } from '../config/versions.ts'
 import { matchDisk } from '../config/disk-selector.ts'
 import { TAKES } from './durations.ts'
+import { carryOutStaged, dropFallback, revertsUpgrade } from './upgrade.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runPrograms } from '../kubernetes/programs.ts'
+import { runWorkloads } from '../kubernetes/workloads/run.ts'
 
 /**
  * One boot: initialize, install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
@@ -31,6 +35,8 @@ export const boot = async (machine: Machine, signal: AbortSignal, { instant }: {
   const found = stored === null ? await acquireConfig(machine, signal) : machine.activate(stored)
   const config = found?.node ? found : await maintenance(machine, signal)
   machine.stage.stopSequence()
+  if (await revertsUpgrade(machine, signal)) return
+  if (machine.disk.state.staged) return carryOutStaged(machine, signal)
   const background = inBackground(machine, signal)
   background(machine.world.api.openSecured(machine, signal))
 
@@ -174,13 +180,15 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
     await machine.until(() => machine.isTimeSynced, signal)
   }
   if (isControlPlane) {
-    for (const run of [runTrustd, runEtcd, runControlPlane, runVirtualAddresses, runLoadBalancer, runPrograms]) background(run(machine, signal))
+    for (const run of [runTrustd, runEtcd, runStaticPods, runVirtualAddresses, runLoadBalancer, runPrograms, runWorkloads]) background(run(machine, signal))
   }
   background(runKubelet(machine, signal))
   const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]
   await machine.until(() => needed.every((id) => machine.services.isUp(id)), signal)
   stage.stopSequence()
   machine.evaluate()
+  await machine.until(() => stage.ready, signal)
+  dropFallback(machine)
   await machine.until(() => false, signal)
 }
 

@@ -1,9 +1,8 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
-import { openKubernetes } from '../kubernetes/serve.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
+import { lookUntil } from './kubelet.ts'
 import type { Machine } from './machine.ts'
-import { kubernetesOf, registerNode } from '../kubernetes/nodes.ts'
 
 /** trustd, which signs the certificates of workers. */
 export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -71,41 +70,6 @@ const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
   const known = cluster.member(id)
   if (known?.name !== now.name || known.address !== now.address)
     cluster.change((state) => state.members.forEach((member) => member.id === id && Object.assign(member, now)))
-}
-
-/** The static pods of a control plane, mainly its API server. */
-export const runControlPlane = async (machine: Machine, signal: AbortSignal): Promise<void> => {
-  await machine.until(() => machine.services.isUp('etcd'), signal)
-  await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
-  await machine.takes(TAKES.apiServer, signal)
-  if (!machine.services.isUp('etcd')) return
-  await openKubernetes(machine)
-  machine.apiServerUp = true
-  machine.journal.log('kubelet', `static pod kube-system/kube-apiserver-${machine.hostname} is running`)
-  machine.evaluate()
-  machine.journal.changed()
-}
-
-/** Polls a condition that depends on other machines. */
-const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
-  while (!condition()) await machine.looksAgainAfter(TAKES.etcdLook, signal)
-}
-
-/** kubelet: starts, finds the cluster's API, registers the machine as a node, and reports the node as ready after its network has started. */
-export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
-  machine.service('kubelet', 'Preparing', 'Running pre state')
-  machine.service('kubelet', 'Starting', 'Starting service')
-  await machine.takes(TAKES.kubelet, signal)
-  machine.service('kubelet', 'Running', 'Health check successful', true)
-  await lookUntil(machine, signal, () => kubernetesOf(machine) !== undefined)
-  await machine.takes(TAKES.registerNode, signal)
-  await lookUntil(machine, signal, () => kubernetesOf(machine) !== undefined)
-  registerNode(kubernetesOf(machine)!, machine)
-  await machine.takes(TAKES.nodeReady, signal)
-  machine.nodeReady = true
-  machine.journal.log('kubelet', `node ${machine.hostname} is ready`)
-  machine.evaluate()
-  machine.journal.changed()
 }
 
 /**

@@ -10,6 +10,10 @@ import { readState, writeState } from '../store.ts'
 export interface Persisted {
   power: 'on' | 'off'
   installed: { version: string; disk: string; image: string } | null
+  /** What the other entry of the boot loader starts, since an upgrade. */
+  previous?: { version: string; image: string }
+  /** An upgrade that the next boot carries out. */
+  staged?: { image: string }
   /** The installer failed after partitioning: Talos counts as installed, but the disk doesn't boot. */
   half?: boolean
   /** The configuration on the STATE partition. */
@@ -32,7 +36,7 @@ export interface Persisted {
 }
 
 /** `bootstraps` counts the calls that created an etcd cluster. The sum over all machines of a cluster must never exceed one. */
-const NOTHING = { boots: 0, applies: 0, installs: 0, failedInstalls: 0, reboots: 0, resets: 0, bootstrapCalls: 0, bootstraps: 0 }
+const NOTHING = { boots: 0, applies: 0, installs: 0, upgrades: 0, failedInstalls: 0, reboots: 0, resets: 0, bootstrapCalls: 0, bootstraps: 0 }
 type Counters = typeof NOTHING
 
 export class MachineDisk {
@@ -48,6 +52,7 @@ export class MachineDisk {
     this.#plan = plan
     this.#seed = seed
     const stored = load ? (readState(this.#path) as Persisted | null) : null
+    if (stored) stored.counters = { ...NOTHING, ...stored.counters }
     this.state = stored ?? {
       power: plan.power,
       installed: plan.installed ? { version: plan.installed, disk: '', image: '' } : null,

@@ -25,6 +25,10 @@ export const TAKES = {
   /** Delay until a new Deployment of the program that a cluster can run is started. */
   program: 700,
   nodeReady: 1_500,
+  /** Delay until the controllers of workloads look at their objects again. */
+  workload: 300,
+  podReady: 1_500,
+  podStop: 1_000,
   trustdRetry: 700,
   stopServices: 400,
   drain: 500,

@@ -4,9 +4,10 @@ import { boot } from './boot.ts'
 import { TAKES } from './durations.ts'
 import { configUrl } from './kernel-line.ts'
 import type { Machine } from './machine.ts'
-import { resetSequence, stopSequence, upgradeSequence, type ResetOptions } from './sequences.ts'
+import { resetSequence, stopSequence, type ResetOptions } from './sequences.ts'
+import { stagedUpgradeSequence, upgradeSequence } from './upgrade.ts'
 
-export type Wish = { kind: 'reboot' | 'shutdown' } | { kind: 'reset'; reset: ResetOptions } | { kind: 'upgrade'; image: string }
+export type Wish = { kind: 'reboot' | 'shutdown' } | { kind: 'reset'; reset: ResetOptions } | { kind: 'upgrade'; image: string; stage: boolean }
 
 /** Power and sequences of a machine: boots repeatedly until the power is cut. */
 export class Lifecycle {
@@ -141,7 +142,7 @@ export class Lifecycle {
 
   async #perform(wish: Wish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> {
     const machine = this.#machine
-    if ('image' in wish) return upgradeSequence(machine, wish.image, actorId, power)
+    if ('image' in wish) return (wish.stage ? stagedUpgradeSequence : upgradeSequence)(machine, wish.image, actorId, power)
     if ('reset' in wish) return resetSequence(machine, wish.reset, actorId, power)
     return stopSequence(machine, wish.kind, actorId, power)
   }

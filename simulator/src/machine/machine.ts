@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { AddressEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { Interrupted } from '../clock.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
+import { isInstaller } from '../config/images.ts'
 import { loadConfig, type Loaded } from '../config/load.ts'
 import { keepsAddress, readNodeConfig, STATIC_PODS, type NodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
@@ -18,6 +19,7 @@ import { Lifecycle } from './lifecycle.ts'
 import { Journal } from './journal.ts'
 import { Services, type ServiceState } from './services.ts'
 import { StageTracker, type Unmet } from './stage.ts'
+import type { StaticPod } from './static-pods.ts'
 
 export interface ActiveConfig {
   text: string
@@ -52,17 +54,28 @@ export class Machine {
   /** Number of clock jumps since the boot. */
   timeEpoch = 0
   #hadOffMs = 0
-  bootedFromDisk = false
+  /** The installed Talos that this boot has started. Null if the machine was started by its boot media. */
+  #booted: { version: string; image: string } | null = null
   mode: ApiMode = 'off'
   /** The certificate of the API: one for maintenance, made at first use, or one of the cluster. */
   identity: Promise<ServerIdentity> | null = null
   config: ActiveConfig | null = null
   nodeReady = false
+  /** Whether the kubelet reports to the cluster's API, ready or not. */
+  isRegistered = false
   apiServerUp = false
   /** Simulated time at which kubelet last reported. */
   lastHeartbeat = Number.NEGATIVE_INFINITY
   onStage: (stage: Stage) => void = () => undefined
   onConfig: ((config: ActiveConfig) => void) | null = null
+  /** Stops the kubelet and starts it again. Null while Talos doesn't run it. */
+  restartKubelet: (() => void) | null = null
+  /** Called when another configuration is in effect. */
+  onSettings: (() => void) | null = null
+  /** Static pods by name. */
+  readonly staticPods = new Map<string, StaticPod>()
+  /** Images that were pulled, with the time. */
+  readonly images = new Map<string, number>()
   /** Reverts a configuration that was applied with mode `try`. */
   cancelTry: (() => void) | null = null
   /** Virtual addresses that this control plane currently has. */
@@ -128,13 +141,17 @@ export class Machine {
     this.journal.changed()
   }
 
+  get bootedFromDisk(): boolean {
+    return this.#booted !== null
+  }
+
   get isOn(): boolean {
     return this.disk.state.power === 'on'
   }
 
   /** Version of the running Talos: the version on disk if the machine has booted from disk, otherwise the version of the boot media. */
   get talosVersion(): string {
-    return (this.bootedFromDisk ? this.disk.state.installed?.version : null) ?? this.plan.talosVersion
+    return this.#booted?.version ?? this.plan.talosVersion
   }
 
   get talosMinor(): number {
@@ -142,7 +159,7 @@ export class Machine {
   }
 
   get schematic(): string {
-    const image = this.bootedFromDisk ? this.disk.state.installed?.image : undefined
+    const image = this.#booted?.image
     if (!image) return this.plan.schematic
     return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
   }
@@ -151,7 +168,7 @@ export class Machine {
   get kernelCommandLine(): string {
     const own = this.bootedFromDisk ? this.world.schematic(this.schematic) : undefined
     const booted = this.bootedFromDisk && this.schematic !== this.plan.schematic ? undefined : this.plan.boot?.kernelCommandLine
-    const image = { ...METAL, secureboot: this.bootedFromDisk && this.disk.state.installed?.image.includes('-secureboot/') === true }
+    const image = { ...METAL, secureboot: this.#booted?.image.includes('-secureboot/') === true }
     const line = own ? kernelCommandLine(image, own) : (booted ?? kernelCommandLine(image, { extraKernelArgs: [] }))
     return `${line} simulated=1`
   }
@@ -261,9 +278,17 @@ export class Machine {
     const unmet: Unmet[] = this.isTimeSynced ? [] : [{ name: 'time', reason: 'time is not synced' }]
     const down = required.filter((id) => !this.services.isUp(id)).map((id) => `${id} ${this.services.isRunning(id) ? 'not healthy' : 'not running'}`)
     if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
-    if (isControlPlane && !this.apiServerUp) unmet.push({ name: 'staticPods', reason: STATIC_PODS.map((name) => `kube-system/${name} not running`).join(', ') })
+    const pods = isControlPlane ? this.#unreadyPods : []
+    if (pods.length > 0) unmet.push({ name: 'staticPods', reason: pods.join(', ') })
     if (!this.nodeReady) unmet.push({ name: 'nodeReady', reason: `node "${this.hostname}" status is not ready` })
     this.stage.conditions(unmet)
+  }
+
+  /** What is wrong with each static pod (Talos: controllers/runtime/machine_status.go, staticPodsCheck). */
+  get #unreadyPods(): string[] {
+    const unready = [...this.staticPods.values()].filter(({ ready }) => !ready)
+    if (unready.length > 0) return unready.map(({ name, isPullFailing }) => `kube-system/${name}-${this.hostname} ${isPullFailing ? 'pending' : 'not ready'}`)
+    return this.apiServerUp ? [] : STATIC_PODS.map((name) => `kube-system/${name} not running`)
   }
 
   /** Activates a configuration that this machine has accepted. */
@@ -286,12 +311,15 @@ export class Machine {
     this.timeEpoch = 0
     this.#hadOffMs = this.#offMs
     this.hasMeta = this.disk.state.installed !== null
-    this.bootedFromDisk = this.hasMeta && !this.disk.state.half
+    const { installed, half } = this.disk.state
+    this.#booted = installed && !half ? { version: installed.version, image: installed.image } : null
     this.config = null
     this.cancelTry?.()
     this.cancelTry = null
     this.rebootPending = false
     this.hasEphemeral = false
+    // Installers are in the store of the system's containerd, which is in memory.
+    for (const reference of this.images.keys()) if (isInstaller(reference)) this.images.delete(reference)
     this.services.clear()
     this.stage.reset()
     this.journal.restart()
@@ -312,7 +340,11 @@ export class Machine {
     this.identity = null
     this.apiServerUp = false
     this.nodeReady = false
+    this.isRegistered = false
     this.virtualAddresses = []
+    this.staticPods.clear()
+    this.restartKubelet = null
+    this.onSettings = null
     for (const port of Object.values(this.ports)) port.close({ gently })
   }
 

@@ -1,7 +1,6 @@
-import { cordonNode, kubernetesOf } from '../kubernetes/nodes.ts'
+import { drain } from './drain.ts'
 import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
-import { imageTag } from '../config/versions.ts'
 
 export interface ResetOptions {
   graceful: boolean
@@ -13,6 +12,10 @@ export interface ResetOptions {
 export const stopSequence = async (machine: Machine, kind: 'reboot' | 'shutdown', actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
   machine.stage.startSequence(kind, actorId)
   if (kind === 'reboot') machine.disk.count('reboots')
+  if (kind === 'shutdown') {
+    machine.stage.phase('drain', actorId)
+    await drain(machine, power)
+  }
   machine.stage.phase('cleanup', actorId)
   await stopServices(machine, power)
   machine.stage.phase(kind, actorId)
@@ -25,9 +28,8 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
   stage.startSequence('reset', actorId)
   if (wish.graceful) {
     stage.phase('drain', actorId)
-    const cluster = kubernetesOf(machine)
-    if (cluster) cordonNode(cluster, machine)
-    await machine.takes(TAKES.drain, power)
+    // A failed drain is only logged here (Talos: taskErrorHandler).
+    await drain(machine, power)
   }
   stage.phase('cleanup', actorId)
   if (wish.graceful && disk.state.etcd) {
@@ -49,6 +51,8 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     if (wish.partitions === null) {
       state.installed = null
       delete state.half
+      delete state.previous
+      delete state.staged
       state.meta = {}
     }
     if (wish.partitions === null || wish.partitions.includes('STATE')) state.config = null
@@ -58,27 +62,6 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
   stage.phase(wish.reboot ? 'reboot' : 'shutdown', actorId)
   return wish.reboot ? 'boot' : 'off'
 }
-
-/** Installs another Talos version and boots it. The caller has checked the image. */
-export const upgradeSequence = async (machine: Machine, image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
-  const { stage } = machine
-  stage.startSequence('upgrade', actorId)
-  stage.phase('drain', actorId)
-  await machine.takes(TAKES.drain, power)
-  stage.phase('stopServices', actorId)
-  await stopServices(machine, power)
-  stage.phase('upgrade', actorId)
-  await machine.takes(TAKES.writeImage, power)
-  writeImage(machine, image)
-  stage.phase('kexec', actorId)
-  await machine.takes(TAKES.kexec, power)
-  return 'boot'
-}
-
-export const writeImage = (machine: Machine, image: string): void =>
-  machine.disk.change((state) => {
-    if (state.installed) state.installed = { ...state.installed, version: imageTag(image) ?? state.installed.version, image }
-  })
 
 /** Removes the machine from its etcd cluster and deletes its data. Returns why the removal fails, or null. */
 export const leaveEtcd = (machine: Machine): string | null => {
@@ -92,7 +75,7 @@ export const leaveEtcd = (machine: Machine): string | null => {
   return null
 }
 
-const stopServices = async (machine: Machine, power: AbortSignal): Promise<void> => {
+export const stopServices = async (machine: Machine, power: AbortSignal): Promise<void> => {
   // talosctl's `reset --wait` waits for this task (Talos: cmd/talosctl/pkg/talos/action/tracker.go).
   machine.stage.task('stopAllServices', true)
   for (const { id } of machine.services.all)

@@ -1,12 +1,24 @@
 import { createHash } from 'node:crypto'
 import { IdentitySpecSchema, InfoSpecSchema, MemberSpecSchema } from '#talos/proto/gen/definitions/cluster_pb.ts'
 import { MemberSpecSchema as EtcdMemberSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
-import { BootstrapManifestsConfigSpecSchema, NodeStatusSpecSchema, NodenameSpecSchema, StaticPodStatusSpecSchema } from '#talos/proto/gen/definitions/k8s_pb.ts'
+import {
+  APIServerConfigSpecSchema,
+  BootstrapManifestsConfigSpecSchema,
+  ControllerManagerConfigSpecSchema,
+  KubeletSpecSpecSchema,
+  ManifestSpecSchema,
+  ManifestStatusSpecSchema,
+  NodeStatusSpecSchema,
+  NodenameSpecSchema,
+  SchedulerConfigSpecSchema,
+  StaticPodStatusSpecSchema,
+} from '#talos/proto/gen/definitions/k8s_pb.ts'
+import type { JsonObject } from '@bufbuild/protobuf'
 import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
-import { STATIC_PODS, type Pair } from '../config/node-config.ts'
-import { object, text } from '../config/shape.ts'
+import type { Pair, StaticPodName } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
-import { kubernetesOf, nodeLabels } from '../kubernetes/nodes.ts'
+import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
+import { isCordoned, kubernetesOf, nodeLabels } from '../kubernetes/nodes.ts'
 import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
 import { KubernetesRootSpecSchema, OSRootSpecSchema } from '#talos/proto/gen/definitions/secrets_pb.ts'
 
@@ -41,27 +53,35 @@ const members = (machine: Machine): Item[] => {
 }
 
 const staticPods = (machine: Machine): Item[] =>
-  machine.apiServerUp
-    ? STATIC_PODS.map((name) => {
-        const podStatus = { phase: 'Running', hostIP: machine.plan.address, conditions: [{ type: 'Ready', status: 'True' }] }
-        return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus })
-      })
+  [...machine.staticPods.values()].map(({ name, ready, isPullFailing }) => {
+    const phase = isPullFailing ? 'Pending' : 'Running'
+    const podStatus = { phase, hostIP: machine.plan.address, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }
+    return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus })
+  })
+
+const isControlPlane = ({ config }: Machine): boolean => config?.node?.role === 'controlplane'
+
+/** Manifests that Talos installs into a new cluster. `talosctl health` reads their settings to find out whether the cluster uses its own network plugin. */
+const bootstrapManifests = (machine: Machine): Item[] =>
+  isControlPlane(machine) ? [item('manifests', BootstrapManifestsConfigSpecSchema, bootstrapSettings(machine))] : []
+
+const manifests = (machine: Machine): Item[] =>
+  isControlPlane(machine)
+    ? manifestsOf(machine).map(({ name, objects }) =>
+        item(name, ManifestSpecSchema, { items: objects.map((body) => ({ object: body as JsonObject })) }, () => objects),
+      )
     : []
 
-/** Manifests that Talos installs into a new cluster. `talosctl health` reads them to find out whether the cluster uses its own network plugin. */
-const bootstrapManifests = ({ config }: Machine): Item[] => {
-  if (config?.node?.role !== 'controlplane') return []
-  const { network, proxy, coreDNS } = object(config.loaded.v1alpha1?.cluster)
-  const cniName = text(object(object(network).cni).name) || 'flannel'
-  const spec = {
-    server: config.node.cluster.endpoint,
-    clusterDomain: text(object(network).dnsDomain) || 'cluster.local',
-    proxyEnabled: object(proxy).disabled !== true,
-    flannelEnabled: cniName === 'flannel',
-    cniName,
-  }
-  return [item('manifests', BootstrapManifestsConfigSpecSchema, { ...spec, coreDnsEnabled: object(coreDNS).disabled !== true })]
-}
+const manifestStatus = (machine: Machine): Item[] =>
+  isControlPlane(machine) && machine.apiServerUp
+    ? [item('manifests', ManifestStatusSpecSchema, { manifestsApplied: manifestsOf(machine).map(({ name }) => name) })]
+    : []
+
+/** The settings of one static pod. Their id is the name of the pod. */
+const staticPodConfig =
+  (name: StaticPodName, schema: typeof APIServerConfigSpecSchema | typeof ControllerManagerConfigSpecSchema | typeof SchedulerConfigSpecSchema) =>
+  ({ config }: Machine): Item[] =>
+    config?.node?.role === 'controlplane' ? [item(name, schema, { image: config.node.cluster.staticPods[name].image })] : []
 
 const nodeStatus = (machine: Machine): Item[] => {
   const cluster = kubernetesOf(machine)
@@ -70,7 +90,7 @@ const nodeStatus = (machine: Machine): Item[] => {
     item(machine.hostname, NodeStatusSpecSchema, {
       nodename: machine.hostname,
       nodeReady: machine.nodeReady,
-      unschedulable: false,
+      unschedulable: isCordoned(cluster, machine),
       labels: nodeLabels(machine),
     }),
   ]
@@ -87,7 +107,15 @@ export const CLUSTER: Kind[] = [
   kind('Nodenames.kubernetes.talos.dev', (machine) =>
     machine.config?.node ? [item('nodename', NodenameSpecSchema, { nodename: machine.hostname, hostnameVersion: '1', skipNodeRegistration: false })] : [],
   ),
+  kind('KubeletSpecs.kubernetes.talos.dev', ({ config, hostname }) =>
+    config?.node ? [item('kubelet', KubeletSpecSpecSchema, { image: config.node.kubeletImage, expectedNodename: hostname })] : [],
+  ),
+  kind('APIServerConfigs.kubernetes.talos.dev', staticPodConfig('kube-apiserver', APIServerConfigSpecSchema)),
+  kind('ControllerManagerConfigs.kubernetes.talos.dev', staticPodConfig('kube-controller-manager', ControllerManagerConfigSpecSchema)),
+  kind('SchedulerConfigs.kubernetes.talos.dev', staticPodConfig('kube-scheduler', SchedulerConfigSpecSchema)),
   kind('BootstrapManifestsConfigs.kubernetes.talos.dev', bootstrapManifests),
+  kind('Manifests.kubernetes.talos.dev', manifests),
+  kind('ManifestStatuses.kubernetes.talos.dev', manifestStatus),
   kind('StaticPodStatuses.kubernetes.talos.dev', staticPods),
   kind('EtcdMembers.etcd.talos.dev', (machine) => {
     const memberId = machine.disk.state.etcd?.member

@@ -142,6 +142,13 @@ export const cluster = async (simulator: Pick<Simulator, 'servers'>, controls: n
   return { bundle, controlPlanes, workers: others }
 }
 
+/** Applies the machine's configuration with a text replaced everywhere, without a reboot. */
+export const edit = async (machine: Machine, bundle: SecretsBundle, from: string | RegExp, to: string): Promise<void> => {
+  const client = await openSecure(machine, bundle)
+  await client.applyConfiguration(machine.config!.text.replaceAll(from, to), { mode: 'no-reboot' })
+  client.close()
+}
+
 export const give = async (machine: Machine, config: string): Promise<void> => {
   const client = await openMaintenance(machine)
   await client.applyConfiguration(config, { mode: 'auto' })

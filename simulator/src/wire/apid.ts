@@ -18,7 +18,8 @@ import { changeCalls } from './change-calls.ts'
 import { etcdCalls } from './etcd-calls.ts'
 import { observeCalls } from './observe-calls.ts'
 import { runtimeCalls } from './runtime-calls.ts'
-import { imageService, lifecycleService, storageService, timeService } from './storage-service.ts'
+import { imageCalls, imageService } from './image-calls.ts'
+import { lifecycleService, storageService, timeService } from './storage-service.ts'
 import { clusterService } from './cluster-service.ts'
 import { cosiState } from './cosi.ts'
 import { askTrustd } from './trustd.ts'
@@ -37,7 +38,7 @@ const trustedBy = new WeakMap<Machine, string>()
 /** The API of all machines. The connection determines which machine was called. */
 const serve = grpcServer(
   [
-    createServiceImplSpec<typeof MachineService>(MachineService, { ...observeCalls, ...runtimeCalls, ...changeCalls, ...etcdCalls }),
+    createServiceImplSpec<typeof MachineService>(MachineService, { ...observeCalls, ...runtimeCalls, ...changeCalls, ...etcdCalls, ...imageCalls }),
     createServiceImplSpec<typeof LifecycleService>(LifecycleService, lifecycleService),
     createServiceImplSpec<typeof ImageService>(ImageService, imageService),
     createServiceImplSpec<typeof StorageService>(StorageService, storageService),

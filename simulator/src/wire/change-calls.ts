@@ -1,11 +1,12 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import { ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
-import { hasFeature, imageTag, isTalosVersion } from '../config/versions.ts'
+import { hasFeature } from '../config/versions.ts'
 import { applyConfiguration } from '../machine/apply.ts'
-import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
+import { pullImage } from '../machine/images.ts'
 import { leaveEtcd } from '../machine/sequences.ts'
+import { refusesUpgrade, revert } from '../machine/upgrade.ts'
 import { issue } from './certificates.ts'
 import { onControlPlane, type MachineCalls, PEER, type Peer, machineOf, answer, errorOf } from './peer.ts'
 
@@ -93,14 +94,24 @@ export const changeCalls: MachineCalls = {
     return answer({ actorId: machine.lifecycle.request({ kind: 'reset', reset: { graceful, reboot, partitions } }) })
   },
 
-  async upgrade({ image }, context) {
+  async upgrade({ image, preserve, stage, force }, context) {
     const machine = machineOf(context)
     if (!machine.disk.state.installed) throw new ConnectError('Talos is not installed', Code.FailedPrecondition)
-    await machine.takes(TAKES.pullImage, context.signal)
-    if (!isTalosVersion(imageTag(image) ?? '')) throw new ConnectError(`error validating installer image "${image}": not found`, Code.InvalidArgument)
-    if (machine.config?.node?.role === 'controlplane' && machine.etcdCluster?.hasQuorum !== true)
-      throw new ConnectError('error validating etcd for upgrade: etcd is not healthy', Code.FailedPrecondition)
-    return answer({ ack: 'Upgrade request received', actorId: machine.lifecycle.request({ kind: 'upgrade', image }) })
+    const problem = await pullImage(machine, image, context.signal, 1)
+    if (problem !== null) throw new ConnectError(`error validating installer image "${image}": ${problem}`, Code.Unknown)
+    const refusal = force || preserve || machine.config?.node?.role !== 'controlplane' ? null : refusesUpgrade(machine)
+    if (refusal !== null) throw new ConnectError(`error validating etcd for upgrade: ${refusal}`, Code.Unknown)
+    if (stage) machine.disk.change((state) => (state.staged = { image }))
+    return answer({ ack: 'Upgrade request received', actorId: machine.lifecycle.request({ kind: 'upgrade', image, stage }) })
+  },
+
+  rollback(_request, context) {
+    const machine = machineOf(context)
+    if (!machine.disk.state.installed) throw new ConnectError('system disk not found', Code.FailedPrecondition)
+    if (!machine.disk.state.previous) throw new ConnectError('previous UKI not found', Code.Unknown)
+    revert(machine)
+    machine.lifecycle.request({ kind: 'reboot' })
+    return answer({})
   },
 
   serviceStart: async ({ id }, context) => answer({ resp: await change(peerOf(context), id, 'start', context.signal) }),
@@ -170,19 +181,8 @@ const change = async ({ machine }: Peer, id: string, action: 'start' | 'stop' | 
   if (action === 'restart' || isRunning === (action === 'stop')) {
     const needed = action === 'restart' && !isRunning ? 'start' : action
     if (id !== 'kubelet' || action === 'stop') throw new ConnectError(`service "${id}" doesn't support ${needed} operation via API`, Code.Unknown)
-    if (isRunning) {
-      machine.service(id, 'Stopping', 'Sending SIGTERM to the process')
-      await machine.takes(TAKES.stopServices, signal)
-      machine.service(id, 'Finished', 'Service finished successfully')
-    }
-    machine.service(id, 'Starting', 'Starting service')
-    void becomeHealthy(machine, id)
+    machine.restartKubelet?.()
+    await machine.until(() => machine.services.get(id)?.state !== 'Stopping', signal)
   }
   return `Service "${id}" ${{ start: 'started', stop: 'stopped', restart: 'restarted' }[action]}`
-}
-
-const becomeHealthy = async (machine: Machine, id: string): Promise<void> => {
-  const { bootId } = machine
-  await machine.takes(TAKES.kubelet)
-  if (machine.bootId === bootId && machine.services.get(id)?.state === 'Starting') machine.service(id, 'Running', 'Health check successful', true)
 }

@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import * as proto from '#talos/proto/gen/machine/machine_pb.ts'
-import { STATIC_PODS, staticPodImage } from '../config/node-config.ts'
+import { STATIC_PODS } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 import { below } from './files.ts'
@@ -30,7 +30,7 @@ type Program = ReturnType<typeof programs>[number]
 /** Running services and static pods. Process ids are stable until the next boot. */
 const programs = (machine: Machine) => {
   const services = machine.services.all.map(({ id, state }) => ({ name: id, namespace: SYSTEM, runs: state === 'Running' }))
-  const pods = STATIC_PODS.map((name) => ({ name, namespace: KUBERNETES, runs: machine.apiServerUp }))
+  const pods = STATIC_PODS.map((name) => ({ name, namespace: KUBERNETES, runs: machine.staticPods.get(name)?.ready === true }))
   return [...services, ...pods].flatMap(({ name, namespace, runs }, index) => {
     const random = seeded(`${machine.plan.name}/${machine.bootId}/${name}`)
     const pid = name === 'machined' ? 1 : FIRST_PID + index * PIDS_APART + 1 + Math.floor(random.next() * (PIDS_APART - 2))
@@ -42,10 +42,9 @@ const programs = (machine: Machine) => {
 const CONTAINERS = new Set(['apid', 'trustd', 'etcd', 'kubelet'])
 
 const imageOf = (machine: Machine, name: string): string => {
-  const node = machine.config?.node
-  if (name === 'kubelet') return `ghcr.io/siderolabs/kubelet:${node?.kubeletVersion ?? ''}`
+  if (name === 'kubelet') return machine.config?.node?.kubeletImage ?? ''
   if (name === 'etcd') return 'registry.k8s.io/etcd:v3.6.12'
-  return node && STATIC_PODS.some((pod) => pod === name) ? staticPodImage(node, name) : `talos/${name}`
+  return machine.staticPods.get(name)?.image ?? `talos/${name}`
 }
 
 const containersOf = (machine: Machine, namespace: string) =>

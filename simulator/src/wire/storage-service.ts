@@ -3,11 +3,12 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Disk_DiskType, type StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
 import type { TimeService } from '#talos/proto/gen/time/time_pb.ts'
 import { PEER, machineOf, answer } from './peer.ts'
-import type { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
-import { hasFeature, imageTag, isTalosVersion } from '../config/versions.ts'
+import type { LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
+import { imageTag } from '../config/versions.ts'
 import { TAKES } from '../machine/durations.ts'
+import { newer, pulledInstaller } from './image-calls.ts'
 import type { Machine } from '../machine/machine.ts'
-import { writeImage } from '../machine/sequences.ts'
+import { install } from '../machine/upgrade.ts'
 
 const TIME_SERVER = 'time.cloudflare.com'
 
@@ -62,43 +63,13 @@ export const timeService: ServiceImpl<typeof TimeService> = {
   },
 }
 
-/** Images in the system namespace, per machine and boot. */
-const pulled = new WeakMap<Machine, { bootId: string; images: Map<string, number> }>()
-
-const imagesOf = (machine: Machine): Map<string, number> => {
-  let entry = pulled.get(machine)
-  if (entry?.bootId !== machine.bootId) pulled.set(machine, (entry = { bootId: machine.bootId, images: new Map() }))
-  return entry.images
-}
-
-const newer = (machine: Machine): void => {
-  if (!hasFeature(machine.talosMinor, 'lifecycleService')) throw new ConnectError('unknown service', Code.Unimplemented)
-}
-
-/** The image service of Talos 1.13 and newer. */
-export const imageService: ServiceImpl<typeof ImageService> = {
-  async *list(_request, context) {
-    const machine = machineOf(context)
-    newer(machine)
-    for (const [name, at] of imagesOf(machine)) yield { name, digest: '', size: 84_000_000n, createdAt: timestampFromMs(at) }
-  },
-  async *pull({ imageRef }, context) {
-    const machine = machineOf(context)
-    newer(machine)
-    await machine.takes(TAKES.pullImage, context.signal)
-    if (!isTalosVersion(imageTag(imageRef) ?? '')) throw new ConnectError(`failed to pull image "${imageRef}": not found`, Code.NotFound)
-    imagesOf(machine).set(imageRef, machine.world.clock.now())
-    yield { response: { case: 'name' as const, value: imageRef } }
-  },
-}
-
 /** Install and upgrade as streams, in Talos 1.13 and newer. The machine isn't rebooted. */
 export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *install({ source, destination }, context) {
     const machine = machineOf(context)
     newer(machine)
-    if (machine.disk.state.installed) throw new ConnectError('Talos is already installed', Code.AlreadyExists)
-    const image = pulledImage(machine, source?.imageName)
+    if (machine.disk.state.installed) throw new ConnectError('machine is already installed', Code.AlreadyExists)
+    const image = pulledInstaller(machine, source?.imageName)
     const disk = machine.hardware.disks.find(({ name }) => destination?.disk === `/dev/${name}`)
     if (!disk) throw new ConnectError(`disk "${destination?.disk ?? ''}" not found`, Code.InvalidArgument)
     yield message(`installing Talos to /dev/${disk.name}`)
@@ -112,20 +83,23 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *upgrade({ source }, context) {
     const machine = machineOf(context)
     newer(machine)
-    if (!machine.disk.state.installed) throw new ConnectError('Talos is not installed', Code.FailedPrecondition)
-    const image = pulledImage(machine, source?.imageName)
-    yield message(`upgrading to ${image}`)
-    await machine.takes(TAKES.writeImage, context.signal)
-    writeImage(machine, image)
-    yield exit(0)
+    if (busy.has(machine)) throw new ConnectError('another installation/upgrade is already in progress', Code.FailedPrecondition)
+    if (!machine.disk.state.installed) throw new ConnectError('machine is not installed', Code.FailedPrecondition)
+    const image = pulledInstaller(machine, source?.imageName)
+    busy.add(machine)
+    try {
+      yield message(`running Talos installer ${imageTag(image) ?? ''}\n`)
+      const isDone = await install(machine, image, context.signal)
+      yield message(isDone ? 'installation of the boot loader complete\n' : 'failed to install bootloader: input/output error\n')
+      yield exit(isDone ? 0 : 1)
+    } finally {
+      busy.delete(machine)
+    }
   },
 }
 
-const pulledImage = (machine: Machine, name: string | undefined): string => {
-  if (!name) throw new ConnectError('image name is required', Code.InvalidArgument)
-  if (!imagesOf(machine).has(name)) throw new ConnectError(`image "${name}" was not pulled`, Code.NotFound)
-  return name
-}
+/** Machines on which an installer runs. */
+const busy = new WeakSet<Machine>()
 
 const message = (text: string): { progress: { response: { case: 'message'; value: string } } } => ({ progress: { response: { case: 'message', value: text } } })
 const exit = (code: number): { progress: { response: { case: 'exitCode'; value: number } } } => ({ progress: { response: { case: 'exitCode', value: code } } })

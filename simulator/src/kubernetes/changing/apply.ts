@@ -75,6 +75,7 @@ export const withoutStatus = (kind: ResourceKind, given: Body): Body => {
 export const defaulted = ({ group, plural }: ResourceKind, name: string, body: Body): Body => {
   if (group !== '') return body
   if (plural === 'services') return { ...body, spec: { type: 'ClusterIP', ...object(body.spec) } }
+  if (plural === 'pods') return { ...body, status: body.status ?? { phase: 'Pending' } }
   if (plural !== 'namespaces') return body
   const metadata = object(body.metadata)
   const labels = { ...object(metadata.labels), 'kubernetes.io/metadata.name': name }

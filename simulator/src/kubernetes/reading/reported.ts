@@ -1,5 +1,5 @@
 import { type Body, object, text } from '../../config/shape.ts'
-import { STATIC_PODS, staticPodImage } from '../../config/node-config.ts'
+import { notFoundMessage } from '../../config/images.ts'
 import type { World } from '../../world.ts'
 import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
 import { heartbeatOf, reporterOf } from '../nodes.ts'
@@ -58,16 +58,19 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
   const { machine, isAlive } = reporterOf(world, node)
   if (machine?.config?.node?.role !== 'controlplane') return []
   const nodeName = text(object(node.metadata).name)
-  const startedAt = object(node.metadata).creationTimestamp
-  const ready = isAlive && machine.apiServerUp
-  const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type, index) => ({
-    type,
-    status: ready || index < 2 ? 'True' : 'False',
-    lastTransitionTime: startedAt,
-  }))
-  return STATIC_PODS.map((name, index) => {
-    const image = staticPodImage(machine.config!.node!, name)
+  return [...machine.staticPods.values()].map((pod, index) => {
+    const { name, image, isPullFailing, configVersion } = pod
     const owned = ownedBy(node, index + 1)
+    const startedAt = new Date(pod.startedAt).toISOString().replace(/\.\d+Z$/, 'Z')
+    const ready = isAlive && pod.ready
+    const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type, order) => ({
+      type,
+      status: ready || order < 2 ? 'True' : 'False',
+      lastTransitionTime: startedAt,
+    }))
+    const waiting = isPullFailing
+      ? { reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${notFoundMessage(image)}` }
+      : { reason: 'ContainerCreating' }
     return {
       kind: 'Pod',
       apiVersion: apiVersionOf(builtIn('pods')),
@@ -75,17 +78,23 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
         name: `${name}-${nodeName}`,
         namespace: 'kube-system',
         labels: { tier: 'control-plane', 'k8s-app': name, component: name, 'app.kubernetes.io/name': name, 'app.kubernetes.io/component': 'control-plane' },
-        annotations: { 'kubernetes.io/config.mirror': owned.uid, 'kubernetes.io/config.source': 'file' },
+        annotations: {
+          'kubernetes.io/config.mirror': owned.uid,
+          'kubernetes.io/config.source': 'file',
+          'talos.dev/config-version': String(configVersion),
+          'talos.dev/secrets-version': '1',
+          'talos.dev/config-file-version': '1',
+        },
         ...owned,
       },
       spec: { nodeName, hostNetwork: true, priority: 2_000_000_000, priorityClassName: 'system-cluster-critical', containers: [{ name, image }] },
       status: {
-        phase: 'Running',
+        phase: isPullFailing || !pod.ready ? 'Pending' : 'Running',
         hostIP: machine.plan.address,
         podIP: machine.plan.address,
         startTime: startedAt,
         conditions,
-        containerStatuses: [{ name, image, ready, started: ready, restartCount: 0, state: { running: { startedAt } } }],
+        containerStatuses: [{ name, image, ready, started: ready, restartCount: 0, state: pod.ready ? { running: { startedAt } } : { waiting } }],
       },
     }
   })

@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file definitions/k8s.proto.
  */
 export const file_definitions_k8s: GenFile = /*@__PURE__*/
-  fileDesc("ChVkZWZpbml0aW9ucy9rOHMucHJvdG8SHnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLms4cyJaCgxOb2RlbmFtZVNwZWMSEAoIbm9kZW5hbWUYASABKAkSGAoQaG9zdG5hbWVfdmVyc2lvbhgCIAEoCRIeChZza2lwX25vZGVfcmVnaXN0cmF0aW9uGAMgASgIIvsCCg5Ob2RlU3RhdHVzU3BlYxIQCghub2RlbmFtZRgBIAEoCRISCgpub2RlX3JlYWR5GAIgASgIEhUKDXVuc2NoZWR1bGFibGUYAyABKAgSSgoGbGFiZWxzGAQgAygLMjoudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkxhYmVsc0VudHJ5ElQKC2Fubm90YXRpb25zGAUgAygLMj8udGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkFubm90YXRpb25zRW50cnkSJwoKcG9kX2NpZF9ycxgGIAMoCzITLmNvbW1vbi5OZXRJUFByZWZpeBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChNTdGF0aWNQb2RTdGF0dXNTcGVjEisKCnBvZF9zdGF0dXMYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ij8KDEVuZHBvaW50U3BlYxIgCglhZGRyZXNzZXMYASADKAsyDS5jb21tb24uTmV0SVASDQoFaG9zdHMYAiADKAkiogEKHEJvb3RzdHJhcE1hbmlmZXN0c0NvbmZpZ1NwZWMSDgoGc2VydmVyGAEgASgJEhYKDmNsdXN0ZXJfZG9tYWluGAIgASgJEhUKDXByb3h5X2VuYWJsZWQYBCABKAgSGAoQY29yZV9kbnNfZW5hYmxlZBgHIAEoCBIXCg9mbGFubmVsX2VuYWJsZWQYCyABKAgSEAoIY25pX25hbWUYFSABKAliBnByb3RvMw", [file_common_common, file_google_protobuf_struct]);
+  fileDesc("ChVkZWZpbml0aW9ucy9rOHMucHJvdG8SHnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLms4cyJaCgxOb2RlbmFtZVNwZWMSEAoIbm9kZW5hbWUYASABKAkSGAoQaG9zdG5hbWVfdmVyc2lvbhgCIAEoCRIeChZza2lwX25vZGVfcmVnaXN0cmF0aW9uGAMgASgIIvsCCg5Ob2RlU3RhdHVzU3BlYxIQCghub2RlbmFtZRgBIAEoCRISCgpub2RlX3JlYWR5GAIgASgIEhUKDXVuc2NoZWR1bGFibGUYAyABKAgSSgoGbGFiZWxzGAQgAygLMjoudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkxhYmVsc0VudHJ5ElQKC2Fubm90YXRpb25zGAUgAygLMj8udGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkFubm90YXRpb25zRW50cnkSJwoKcG9kX2NpZF9ycxgGIAMoCzITLmNvbW1vbi5OZXRJUFByZWZpeBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChNTdGF0aWNQb2RTdGF0dXNTcGVjEisKCnBvZF9zdGF0dXMYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ij8KDEVuZHBvaW50U3BlYxIgCglhZGRyZXNzZXMYASADKAsyDS5jb21tb24uTmV0SVASDQoFaG9zdHMYAiADKAki5gEKHEJvb3RzdHJhcE1hbmlmZXN0c0NvbmZpZ1NwZWMSDgoGc2VydmVyGAEgASgJEhYKDmNsdXN0ZXJfZG9tYWluGAIgASgJEhUKDXByb3h5X2VuYWJsZWQYBCABKAgSEwoLcHJveHlfaW1hZ2UYBSABKAkSGAoQY29yZV9kbnNfZW5hYmxlZBgHIAEoCBIWCg5jb3JlX2Ruc19pbWFnZRgIIAEoCRIXCg9mbGFubmVsX2VuYWJsZWQYCyABKAgSFQoNZmxhbm5lbF9pbWFnZRgMIAEoCRIQCghjbmlfbmFtZRgVIAEoCSI7Cg9LdWJlbGV0U3BlY1NwZWMSDQoFaW1hZ2UYASABKAkSGQoRZXhwZWN0ZWRfbm9kZW5hbWUYBCABKAkiTQoMTWFuaWZlc3RTcGVjEj0KBWl0ZW1zGAEgAygLMi4udGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLlNpbmdsZU1hbmlmZXN0IjkKDlNpbmdsZU1hbmlmZXN0EicKBm9iamVjdBgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiLwoSTWFuaWZlc3RTdGF0dXNTcGVjEhkKEW1hbmlmZXN0c19hcHBsaWVkGAEgAygJIiQKE0FQSVNlcnZlckNvbmZpZ1NwZWMSDQoFaW1hZ2UYASABKAkiPQobQ29udHJvbGxlck1hbmFnZXJDb25maWdTcGVjEg8KB2VuYWJsZWQYASABKAgSDQoFaW1hZ2UYAiABKAkiNQoTU2NoZWR1bGVyQ29uZmlnU3BlYxIPCgdlbmFibGVkGAEgASgIEg0KBWltYWdlGAIgASgJYgZwcm90bzM", [file_common_common, file_google_protobuf_struct]);
 
 /**
  * @generated from message talos.resource.definitions.k8s.NodenameSpec
@@ -145,14 +145,29 @@ export type BootstrapManifestsConfigSpec = Message<"talos.resource.definitions.k
   proxyEnabled: boolean;
 
   /**
+   * @generated from field: string proxy_image = 5;
+   */
+  proxyImage: string;
+
+  /**
    * @generated from field: bool core_dns_enabled = 7;
    */
   coreDnsEnabled: boolean;
 
   /**
+   * @generated from field: string core_dns_image = 8;
+   */
+  coreDnsImage: string;
+
+  /**
    * @generated from field: bool flannel_enabled = 11;
    */
   flannelEnabled: boolean;
+
+  /**
+   * @generated from field: string flannel_image = 12;
+   */
+  flannelImage: string;
 
   /**
    * @generated from field: string cni_name = 21;
@@ -166,4 +181,140 @@ export type BootstrapManifestsConfigSpec = Message<"talos.resource.definitions.k
  */
 export const BootstrapManifestsConfigSpecSchema: GenMessage<BootstrapManifestsConfigSpec> = /*@__PURE__*/
   messageDesc(file_definitions_k8s, 4);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.KubeletSpecSpec
+ */
+export type KubeletSpecSpec = Message<"talos.resource.definitions.k8s.KubeletSpecSpec"> & {
+  /**
+   * @generated from field: string image = 1;
+   */
+  image: string;
+
+  /**
+   * @generated from field: string expected_nodename = 4;
+   */
+  expectedNodename: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.KubeletSpecSpec.
+ * Use `create(KubeletSpecSpecSchema)` to create a new message.
+ */
+export const KubeletSpecSpecSchema: GenMessage<KubeletSpecSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 5);
+
+/**
+ * Namespace "controlplane".
+ *
+ * @generated from message talos.resource.definitions.k8s.ManifestSpec
+ */
+export type ManifestSpec = Message<"talos.resource.definitions.k8s.ManifestSpec"> & {
+  /**
+   * @generated from field: repeated talos.resource.definitions.k8s.SingleManifest items = 1;
+   */
+  items: SingleManifest[];
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.ManifestSpec.
+ * Use `create(ManifestSpecSchema)` to create a new message.
+ */
+export const ManifestSpecSchema: GenMessage<ManifestSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 6);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.SingleManifest
+ */
+export type SingleManifest = Message<"talos.resource.definitions.k8s.SingleManifest"> & {
+  /**
+   * @generated from field: google.protobuf.Struct object = 1;
+   */
+  object?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.SingleManifest.
+ * Use `create(SingleManifestSchema)` to create a new message.
+ */
+export const SingleManifestSchema: GenMessage<SingleManifest> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 7);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.ManifestStatusSpec
+ */
+export type ManifestStatusSpec = Message<"talos.resource.definitions.k8s.ManifestStatusSpec"> & {
+  /**
+   * @generated from field: repeated string manifests_applied = 1;
+   */
+  manifestsApplied: string[];
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.ManifestStatusSpec.
+ * Use `create(ManifestStatusSpecSchema)` to create a new message.
+ */
+export const ManifestStatusSpecSchema: GenMessage<ManifestStatusSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 8);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.APIServerConfigSpec
+ */
+export type APIServerConfigSpec = Message<"talos.resource.definitions.k8s.APIServerConfigSpec"> & {
+  /**
+   * @generated from field: string image = 1;
+   */
+  image: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.APIServerConfigSpec.
+ * Use `create(APIServerConfigSpecSchema)` to create a new message.
+ */
+export const APIServerConfigSpecSchema: GenMessage<APIServerConfigSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 9);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.ControllerManagerConfigSpec
+ */
+export type ControllerManagerConfigSpec = Message<"talos.resource.definitions.k8s.ControllerManagerConfigSpec"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: string image = 2;
+   */
+  image: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.ControllerManagerConfigSpec.
+ * Use `create(ControllerManagerConfigSpecSchema)` to create a new message.
+ */
+export const ControllerManagerConfigSpecSchema: GenMessage<ControllerManagerConfigSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 10);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.SchedulerConfigSpec
+ */
+export type SchedulerConfigSpec = Message<"talos.resource.definitions.k8s.SchedulerConfigSpec"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: string image = 2;
+   */
+  image: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.SchedulerConfigSpec.
+ * Use `create(SchedulerConfigSpecSchema)` to create a new message.
+ */
+export const SchedulerConfigSpecSchema: GenMessage<SchedulerConfigSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 11);
 

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import { as } from './testing/kubernetes.ts'
+import { addFault, clearFaults } from './machine/trouble.ts'
+
+const PODS = '/api/v1/namespaces/kube-system/pods'
+
+test('after a restart of the kubelet, the machine and its node become ready again', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, workers } = await cluster(simulator, 1, 1)
+  const [worker] = workers
+  await (await openSecure(worker!, bundle)).restartService('kubelet')
+  expect(worker!.stage.ready).toBe(false)
+  await until('the machine is ready', () => worker!.stage.ready && worker!.nodeReady)
+  const events = worker!.services.get('kubelet')!.events.map(({ state }) => state)
+  expect(events.slice(events.indexOf('Stopping'))).toEqual(['Stopping', 'Finished', 'Preparing', 'Starting', 'Running'])
+})
+
+test('another image of the kubelet in the configuration restarts it, and the node reports the new version', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [worker] = workers
+  const ask = await as(bundle, controlPlanes[0]!.plan.address)
+  const version = async (): Promise<unknown> => (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body.status
+  await edit(worker!, bundle, /kubelet:v1\.36\.3/g, 'kubelet:v1.36.2')
+  expect(await version()).toMatchObject({ nodeInfo: { kubeletVersion: 'v1.36.3' } })
+  await until('the new kubelet is ready', () => worker!.stage.ready)
+  expect(await version()).toMatchObject({ nodeInfo: { kubeletVersion: 'v1.36.2' } })
+
+  await edit(worker!, bundle, /kubelet:v1\.36\.2/g, 'kubelet:v1.36.99')
+  await until('the kubelet has failed', () => worker!.services.get('kubelet')?.state === 'Failed')
+  expect(worker!.services.get('kubelet')!.events.at(-1)!.message).toMatch(
+    /^Failed to run pre stage: failed to pull image "ghcr\.io\/siderolabs\/kubelet:v1\.36\.99": .*: not found$/,
+  )
+  expect(worker!.stage.unmet).toContainEqual({ name: 'services', reason: 'kubelet not running' })
+  await edit(worker!, bundle, /kubelet:v1\.36\.99/g, 'kubelet:v1.36.3')
+  await until('the machine is ready again', () => worker!.stage.ready)
+})
+
+test('a kubelet that is newer than the API server does not become ready until the API server is upgraded', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes
+  await edit(machine!, bundle, /:v1\.36\.3/g, ':v1.35.4')
+  await until('Kubernetes 1.35 runs', () => machine!.stage.ready && machine!.staticPods.get('kube-apiserver')?.image.endsWith('v1.35.4') === true)
+  await edit(machine!, bundle, 'kubelet:v1.35.4', 'kubelet:v1.36.3')
+  await until('the kubelet is refused', () =>
+    machine!.journal
+      .logLines('kubelet')!
+      .since(0)
+      .some((line) => line.includes('kubelet v1.36.3 must not be newer than kube-apiserver v1.35.4')),
+  )
+  expect(machine!.nodeReady).toBe(false)
+  await edit(machine!, bundle, 'kube-apiserver:v1.35.4', 'kube-apiserver:v1.36.3')
+  await until('the node is ready', () => machine!.nodeReady)
+})
+
+test('static pods follow the images of the configuration, and a missing image stops them', async () => {
+  const simulator = await fleet({ scenario: rack(3) })
+  const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
+  const [machine, other] = controlPlanes
+  const ask = await as(bundle, other!.plan.address)
+  const pod = async (): Promise<Record<string, unknown>> => (await ask('GET', `${PODS}/kube-apiserver-${machine!.hostname}`)).body
+  const own = await as(bundle, machine!.plan.address)
+  await edit(machine!, bundle, 'kube-apiserver:v1.36.3', 'kube-apiserver:v1.36.2')
+  await until('the API server has stopped', () => !machine!.apiServerUp)
+  await until('the new API server runs', () => machine!.apiServerUp)
+  expect((await own('GET', '/version')).body).toMatchObject({ gitVersion: 'v1.36.2' })
+  expect(await pod()).toMatchObject({
+    metadata: { annotations: { 'talos.dev/config-version': '2' } },
+    spec: { containers: [{ image: 'registry.k8s.io/kube-apiserver:v1.36.2' }] },
+  })
+
+  await addFault(machine!, { kind: 'image-missing', image: 'kube-apiserver:v1.36.1' })
+  const client = await openSecure(machine!, bundle)
+  await edit(machine!, bundle, 'kube-apiserver:v1.36.2', 'kube-apiserver:v1.36.1')
+  await until('the pull fails', () => machine!.staticPods.get('kube-apiserver')?.isPullFailing === true)
+  expect(await pod()).toMatchObject({ status: { phase: 'Pending', containerStatuses: [{ ready: false, state: { waiting: { reason: 'ImagePullBackOff' } } }] } })
+  expect(machine!.stage.unmet).toContainEqual({ name: 'staticPods', reason: `kube-system/kube-apiserver-${machine!.hostname} pending` })
+  await clearFaults(machine!)
+  await until('the image is there', () => machine!.apiServerUp && machine!.stage.ready)
+  client.close()
+})

@@ -1,0 +1,78 @@
+import type { EtcdCluster } from '../../cluster/etcd.ts'
+import { TAKES } from '../../machine/durations.ts'
+import type { Machine } from '../../machine/machine.ts'
+import { builtIn } from '../kinds.ts'
+import { reporterOf } from '../nodes.ts'
+import { Objects } from '../objects.ts'
+import { observeBudgets } from './budgets.ts'
+import { Nodes } from './containers.ts'
+import { control } from './controllers.ts'
+import { nameOf, PODS } from './pods.ts'
+import { schedule } from './scheduler.ts'
+
+const NODES = builtIn('nodes')
+/** Shortest pause between two rounds, in milliseconds of real time. */
+const SHORTEST_MS = 50
+/** A round ends when nothing changes any more. Owners, pods and statuses follow from each other in a few steps. */
+const MOST_STEPS = 8
+
+interface Seen {
+  state: string
+  nodes: Nodes
+}
+const seen = new WeakMap<EtcdCluster, Seen>()
+
+/** Runs the workloads of a cluster on one control plane at a time: controllers, scheduler, and what kubelets report about pods. */
+export const runWorkloads = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  for (;;) {
+    await machine.looksAgainAfter(Math.max(TAKES.workload, SHORTEST_MS * machine.world.clock.speed), signal)
+    workloadsRound(machine)
+  }
+}
+
+const RUNS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
+
+/** The control plane whose controllers and scheduler act: the first one where they run. */
+const actorOf = (cluster: EtcdCluster): Machine | undefined =>
+  cluster.hasQuorum
+    ? cluster.voters
+        .map((member) => cluster.machineOf(member))
+        .find((machine) => machine?.apiServerUp === true && RUNS.every((name) => machine.staticPods.get(name)?.ready === true))
+    : undefined
+
+/** One round, if the machine's controllers are the ones that act. */
+export const workloadsRound = (machine: Machine): void => {
+  const cluster = machine.etcdCluster
+  if (cluster && actorOf(cluster) === machine) round(machine, cluster)
+}
+
+const round = (machine: Machine, cluster: EtcdCluster): void => {
+  const { world } = machine
+  const { clock } = world
+  const objects = new Objects(cluster, clock.now)
+  const known = seen.get(cluster) ?? { state: '', nodes: new Nodes() }
+  seen.set(cluster, known)
+  const machinesOf = (): Map<string, Machine | undefined> =>
+    new Map(
+      objects.list(NODES, '').map((node) => {
+        const name = nameOf(node)
+        const { machine: found } = reporterOf(world, node)
+        return [name, found?.hostname === name ? found : undefined]
+      }),
+    )
+  const machines = machinesOf()
+  const stateOf = (): string =>
+    `${objects.resourceVersion} ${[...machines.values()].map((one) => (one ? `${one.bootId} ${one.isOn} ${one.nodeReady} ${one.isRegistered}` : '')).join()}`
+  if (stateOf() === known.state && clock.elapsed() < known.nodes.due) return
+  objects.together(() => {
+    for (let step = 0; step < MOST_STEPS; step++) {
+      const before = objects.resourceVersion
+      control(objects, clock.now())
+      schedule(objects, (node) => machines.get(nameOf(node))?.nodeReady === true)
+      known.nodes.observe(objects, clock.elapsed(), clock.now(), machines)
+      observeBudgets(objects, objects.list(PODS, ''))
+      if (objects.resourceVersion === before) break
+    }
+  })
+  known.state = stateOf()
+}

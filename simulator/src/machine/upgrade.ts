@@ -1,0 +1,118 @@
+import { imageTag } from '../config/versions.ts'
+import { drain } from './drain.ts'
+import { TAKES } from './durations.ts'
+import type { Machine } from './machine.ts'
+import { stopServices } from './sequences.ts'
+
+/** The META tag of an upgrade that hasn't proved itself yet (Talos: pkg/machinery/meta/constants.go, Upgrade). Its value is the entry to go back to. */
+const UPGRADE_TAG = '0x06'
+
+/** Why a control plane refuses an upgrade because of etcd, or null (Talos: internal/pkg/etcd/etcd.go, ValidateForUpgrade). */
+export const refusesUpgrade = (machine: Machine): string | null => {
+  const cluster = machine.etcdCluster
+  if (!cluster?.hasQuorum) return 'context deadline exceeded'
+  const { members } = cluster.state
+  if (members.length === 2) return `etcd member count(${members.length}) is insufficient to maintain quorum if upgrade commences`
+  const silent = members.find(({ name }) => name === '')
+  if (silent) return `etcd member ${silent.id} is not started, all members must be running to perform an upgrade`
+  const unhealthy = members.find((member) => !cluster.isAlive(member))
+  return unhealthy ? `etcd member ${unhealthy.id} is not healthy; all members must be healthy to perform an upgrade: context deadline exceeded` : null
+}
+
+/** Drains the node, installs another Talos version and boots it (Talos: Sequencer.Upgrade). The caller has checked the image. */
+export const upgradeSequence = async (machine: Machine, image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
+  const { stage } = machine
+  stage.startSequence('upgrade', actorId)
+  // A machine in maintenance has no node and no services to stop (Talos: Sequencer.MaintenanceUpgrade).
+  if (machine.config?.node) {
+    stage.phase('drain', actorId)
+    const problem = await drain(machine, power)
+    if (problem !== null) return fail(machine, problem, actorId, power)
+    for (const phase of ['cleanup', 'dbus', 'stopServices']) stage.phase(phase, actorId)
+    await stopServices(machine, power)
+    for (const phase of ['unmount', 'unmountBind', 'unmountSystem', 'volumeFinalize']) stage.phase(phase, actorId)
+  }
+  stage.phase('upgrade', actorId)
+  machine.journal.kernel(`[talos] task upgrade (1/1): performing upgrade via "${image}"`)
+  if (!(await install(machine, image, power))) return fail(machine, 'task "upgrade" failed: exit code 1', actorId, power)
+  for (const phase of ['meta', 'kexec', 'stopEverything', 'reboot']) stage.phase(phase, actorId)
+  await machine.takes(TAKES.kexec, power)
+  return 'boot'
+}
+
+/** Reboots. The next boot installs the image (Talos: Sequencer.StageUpgrade). */
+export const stagedUpgradeSequence = async (machine: Machine, _image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
+  machine.stage.startSequence('upgrade', actorId)
+  machine.stage.phase('cleanup', actorId)
+  await stopServices(machine, power)
+  machine.stage.phase('reboot', actorId)
+  return 'boot'
+}
+
+/** Installs a staged upgrade and ends the boot. A failure leaves the installed version (Talos: v1alpha1_sequencer.go, Install with IsInstallStaged). */
+export const carryOutStaged = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  const { image } = machine.disk.state.staged!
+  machine.stage.startSequence('install')
+  machine.stage.phase('install')
+  // The tag is removed when it is read, so a failure isn't repeated.
+  machine.disk.change((state) => delete state.staged)
+  if (!(await install(machine, image, signal))) return void (await fail(machine, 'task "upgrade" failed: exit code 1', '', signal))
+  machine.stage.phase('kexec')
+  await machine.takes(TAKES.kexec, signal)
+  machine.goDark()
+}
+
+/** Runs the installer for an upgrade. False if it fails. */
+export const install = async (machine: Machine, image: string, signal: AbortSignal): Promise<boolean> => {
+  machine.journal.kernel(`running Talos installer ${imageTag(image) ?? ''}`)
+  await machine.takes(TAKES.writeImage, signal)
+  if (machine.strike('fail-upgrade')) {
+    machine.journal.kernel('failed to install bootloader: input/output error')
+    return false
+  }
+  while (machine.disk.state.faults.some(({ kind }) => kind === 'hang-upgrade')) await machine.looksAgainAfter(TAKES.etcdLook, signal)
+  machine.disk.change((state) => {
+    const { installed } = state
+    if (!installed) return
+    const { version, image: before } = installed
+    state.previous = { version, image: before }
+    state.installed = { ...installed, version: imageTag(image) ?? version, image }
+    state.meta[UPGRADE_TAG] = 'A'
+    state.counters.upgrades++
+  })
+  return true
+}
+
+const fail = async (machine: Machine, message: string, actorId: string, signal: AbortSignal): Promise<'boot'> => {
+  machine.stage.failSequence(message, actorId)
+  await machine.takes(TAKES.failedSequence, signal)
+  return 'boot'
+}
+
+/** Makes the boot loader start the other entry. */
+export const revert = (machine: Machine): void =>
+  machine.disk.change((state) => {
+    const { installed, previous } = state
+    if (!installed || !previous) return
+    state.previous = { version: installed.version, image: installed.image }
+    state.installed = { ...installed, ...previous }
+    delete state.meta[UPGRADE_TAG]
+  })
+
+/** The fault of an upgraded machine that can't boot: Talos goes back to the entry before the upgrade and reboots (Talos: internal/app/machined/revert.go). */
+export const revertsUpgrade = async (machine: Machine, signal: AbortSignal): Promise<boolean> => {
+  const label = machine.disk.state.meta[UPGRADE_TAG]
+  if (label === undefined || !machine.strike('bad-boot')) return false
+  machine.stage.failSequence('failed to start the system')
+  machine.journal.kernel(`[talos] reverting failed upgrade, switching to "${label}"`)
+  revert(machine)
+  await machine.takes(TAKES.failedSequence, signal)
+  return true
+}
+
+/** An upgraded machine that is ready keeps its version (Talos: controllers/runtime/drop_upgrade_fallback.go). */
+export const dropFallback = (machine: Machine): void => {
+  if (machine.disk.state.meta[UPGRADE_TAG] === undefined) return
+  machine.disk.change((state) => delete state.meta[UPGRADE_TAG])
+  machine.journal.kernel('[talos] removing fallback entry')
+}
