@@ -15,6 +15,8 @@ export interface Member {
   name: string
   address: string
   learner: boolean
+  /** Size of the member's database file if it isn't that of its content. */
+  dbBytes?: number
 }
 
 export interface KubernetesState {
@@ -50,9 +52,32 @@ interface Stored {
   createdBy: number
   members: Member[]
   term: number
+  alarms?: Alarm[]
+  /** Whether the cluster was made from a snapshot. */
+  isRecovered?: boolean
+  counters?: ClusterCounters
   kubernetes: KubernetesState
 }
 
+/** An alarm of a member. It stops writes to the whole cluster until it is disarmed. */
+export interface Alarm {
+  member: string
+  alarm: 'nospace' | 'corrupt'
+}
+
+/** What went wrong in a cluster since it was made. */
+export interface ClusterCounters {
+  /** How often etcd lost its quorum. */
+  quorumLosses: number
+  /** How often a PodDisruptionBudget had fewer healthy pods than it wants, after it had had enough. */
+  budgetBreaches: number
+  /** Largest number of nodes that were not ready at the same time, after they had been ready. */
+  mostUnready: number
+}
+
+/** Quota of the database (etcd: `--quota-backend-bytes`, default). */
+const QUOTA_BYTES = 2 * 1024 ** 3
+const EMPTY_BYTES = 2_400_000
 const CALLS = 'bootstrap-calls.json'
 const PORTS = { peer: 2380, client: 2379 }
 
@@ -62,6 +87,7 @@ export class EtcdCluster {
   readonly #path: string
   readonly #machine: (index: number) => Machine | undefined
   #isTogether = false
+  #hadQuorum = false
   #isDirty = false
 
   constructor(path: string, state: Stored, machine: (index: number) => Machine | undefined) {
@@ -118,6 +144,60 @@ export class EtcdCluster {
     return this.hasQuorum ? this.voters.find((member) => this.isAlive(member)) : undefined
   }
 
+  get counters(): ClusterCounters {
+    return { quorumLosses: 0, budgetBreaches: 0, mostUnready: 0, ...this.state.counters }
+  }
+
+  count(counter: keyof ClusterCounters, to = this.counters[counter] + 1): void {
+    if (to > this.counters[counter]) this.change((state) => (state.counters = { ...this.counters, [counter]: to }))
+  }
+
+  /** Counts a loss of the quorum. Called whenever a member may have started or stopped. */
+  observeQuorum(): void {
+    const { hasQuorum } = this
+    if (this.#hadQuorum && !hasQuorum) this.count('quorumLosses')
+    this.#hadQuorum = hasQuorum
+  }
+
+  /** Size of a member's database file, and of the part of it that is in use. */
+  sizeOf(member: Member): { bytes: number; inUse: number } {
+    const inUse = EMPTY_BYTES + JSON.stringify(this.state.kubernetes).length
+    return { bytes: Math.max(inUse, member.dbBytes ?? 0), inUse }
+  }
+
+  /** Ends all alarms. A member whose database is still too large raises its alarm again. */
+  disarm(): Alarm[] {
+    const ended = this.state.alarms ?? []
+    this.change((state) => (state.alarms = ended.filter(({ member, alarm }) => alarm === 'nospace' && this.#isFull(member))))
+    return ended
+  }
+
+  #isFull(id: string): boolean {
+    const member = this.member(id)
+    return member !== undefined && this.sizeOf(member).bytes > QUOTA_BYTES
+  }
+
+  /** Fills a member's database up, which raises an alarm, or only raises the alarm. */
+  raise(id: string, alarm: Alarm['alarm'], dbBytes?: number): void {
+    this.change((state) => {
+      state.alarms = [...(state.alarms ?? []).filter((known) => known.member !== id || known.alarm !== alarm), { member: id, alarm }]
+      for (const member of state.members) if (member.id === id && dbBytes !== undefined) member.dbBytes = dbBytes
+    })
+  }
+
+  defragment(id: string): void {
+    this.change((state) => {
+      for (const member of state.members) if (member.id === id) delete member.dbBytes
+    })
+  }
+
+  /** Why etcd refuses to be read or written, or null (etcd: server/etcdserver/apply). */
+  refusal(isWrite: boolean): string | null {
+    const alarms = this.state.alarms ?? []
+    if (alarms.some(({ alarm }) => alarm === 'corrupt')) return 'etcdserver: corrupt cluster'
+    return isWrite && alarms.some(({ alarm }) => alarm === 'nospace') ? 'etcdserver: mvcc: database space exceeded' : null
+  }
+
   member(id: string): Member | undefined {
     return this.state.members.find((member) => member.id === id)
   }
@@ -131,6 +211,7 @@ export class EtcdCluster {
   add(machine: Machine): Member {
     const member = { id: newId(), machine: machine.plan.index, name: '', address: machine.plan.address, learner: true }
     this.change((state) => state.members.push(member))
+    this.observeQuorum()
     return member
   }
 
@@ -138,13 +219,16 @@ export class EtcdCluster {
     this.change((state) => {
       for (const member of state.members) if (member.id === id) member.learner = false
     })
+    this.observeQuorum()
   }
 
   remove(id: string): void {
     this.change((state) => {
       state.members = state.members.filter((member) => member.id !== id)
       state.term++
+      state.alarms = (state.alarms ?? []).filter((alarm) => alarm.member !== id)
     })
+    this.observeQuorum()
   }
 }
 
@@ -189,8 +273,8 @@ export class EtcdRegistry {
     return this.#clusters.get(id)
   }
 
-  /** Makes a new etcd cluster with this machine as its only member. A second bootstrap with the same secrets makes a second cluster, as in reality. */
-  create(machine: Machine, config: NodeConfig): { cluster: EtcdCluster; member: Member } {
+  /** Makes a new etcd cluster with this machine as its only member, empty or with the content of a snapshot. A second bootstrap with the same secrets makes a second cluster, as in reality. */
+  create(machine: Machine, config: NodeConfig, recovered?: KubernetesState): { cluster: EtcdCluster; member: Member } {
     const member: Member = { id: newId(), machine: machine.plan.index, name: machine.hostname, address: machine.plan.address, learner: false }
     const state: Stored = {
       id: randomUUID(),
@@ -200,7 +284,8 @@ export class EtcdRegistry {
       createdBy: machine.plan.index,
       members: [member],
       term: 2,
-      kubernetes: { resourceVersion: 1, objects: {} },
+      ...(recovered && { isRecovered: true }),
+      kubernetes: recovered ?? { resourceVersion: 1, objects: {} },
     }
     const cluster = this.#add(state)
     cluster.change(() => undefined)

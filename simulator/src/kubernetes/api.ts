@@ -58,6 +58,8 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
     path: pathname,
   })
   if (!cluster.hasQuorum) throw new Refusal(500, 'InternalError', 'etcdserver: no leader')
+  const refusal = cluster.refusal(method === 'POST' || method === 'PUT' || method === 'PATCH')
+  if (refusal !== null) throw new Refusal(500, 'InternalError', refusal)
   settle(objects, cluster, machine)
   const isNode = place.kind.plural === 'nodes' && place.kind.group === ''
   const observe = isNode ? () => observeNodes(machine.world, cluster, objects) : null

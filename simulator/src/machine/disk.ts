@@ -1,5 +1,5 @@
 import type { DiskContent } from '../fleet/media.ts'
-import { rmSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fault } from '../fleet/faults.ts'
 import { identityOf, type Identity } from '../fleet/hardware.ts'
@@ -82,8 +82,27 @@ export class MachineDisk {
     writeState(this.#path, this.state)
   }
 
+  /** An uploaded etcd snapshot on the EPHEMERAL partition; null without one. */
+  get snapshot(): Buffer | null {
+    return existsSync(this.#snapshotPath) ? readFileSync(this.#snapshotPath) : null
+  }
+
+  keepSnapshot(content: Buffer): void {
+    writeFileSync(`${this.#snapshotPath}.part`, content)
+    renameSync(`${this.#snapshotPath}.part`, this.#snapshotPath)
+  }
+
+  dropSnapshot(): void {
+    rmSync(this.#snapshotPath, { force: true })
+  }
+
+  get #snapshotPath(): string {
+    return this.#path.replace(/\.json$/, '.snapshot')
+  }
+
   /** Deletes the state of a removed machine. */
   erase(): void {
+    this.dropSnapshot()
     rmSync(this.#path, { force: true })
   }
 

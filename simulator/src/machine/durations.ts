@@ -17,6 +17,7 @@ export const TAKES = {
   etcd: 900,
   etcdPromote: 1_000,
   etcdLook: 500,
+  defragment: 1_000,
   apiServer: 1_600,
   virtualAddress: 1_000,
   registerNode: 500,

@@ -267,6 +267,7 @@ export class Machine {
 
   service(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
     this.services.set(id, state, message, healthy)
+    if (id === 'etcd') this.etcdCluster?.observeQuorum()
     this.evaluate()
   }
 

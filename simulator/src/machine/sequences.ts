@@ -59,6 +59,7 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     if (wish.partitions === null || wish.partitions.includes('EPHEMERAL')) state.etcd = null
     if (wish.partitions?.includes('META')) state.meta = {}
   })
+  if (disk.state.etcd === null) disk.dropSnapshot()
   stage.phase(wish.reboot ? 'reboot' : 'shutdown', actorId)
   return wish.reboot ? 'boot' : 'off'
 }

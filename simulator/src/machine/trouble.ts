@@ -29,6 +29,11 @@ export const faultsAt = async (machine: Machine, stage: Stage): Promise<void> =>
       void machine.lifecycle.powerOff()
       return
     }
+    const member = machine.disk.state.etcd?.member
+    if (fault.kind === 'etcd-alarm' && member !== undefined) {
+      machine.etcdCluster?.raise(member, fault.alarm, fault.db_bytes)
+      drop(machine, fault)
+    }
     if (fault.kind === 'disks') {
       changeDisks(machine, fault.what)
       drop(machine, fault)

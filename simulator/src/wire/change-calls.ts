@@ -1,6 +1,8 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import { ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
+import type { KubernetesState } from '../cluster/etcd.ts'
+import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { hasFeature } from '../config/versions.ts'
 import { applyConfiguration } from '../machine/apply.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -45,7 +47,7 @@ export const changeCalls: MachineCalls = {
     }
   },
 
-  async bootstrap({ recoverEtcd }, context) {
+  async bootstrap({ recoverEtcd, recoverSkipHashCheck }, context) {
     const machine = machineOf(context)
     machine.disk.count('bootstrapCalls')
     onControlPlane(machine, 'bootstrap')
@@ -53,15 +55,19 @@ export const changeCalls: MachineCalls = {
     if (!machine.services.isUp('cri')) throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
     if (!machine.isTimeSynced) await machine.takes(TIME_SYNC_WAIT_MS, context.signal)
     if (!machine.isTimeSynced) throw new ConnectError('time is not in sync yet', Code.FailedPrecondition)
-    if (recoverEtcd) throw new ConnectError('no etcd snapshot was uploaded', Code.FailedPrecondition)
     if (machine.disk.state.etcd !== null) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists)
-    if (machine.services.get('etcd')?.state !== 'Preparing') throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
-    const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!)
+    if (!['Preparing', 'Failed'].includes(machine.services.get('etcd')?.state ?? ''))
+      throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
+    machine.service('etcd', 'Finished', 'Bootstrap requested')
+    const recovered = recoverEtcd ? recover(machine, recoverSkipHashCheck) : undefined
+    // Talos answers before etcd starts: a snapshot that etcd refuses is only seen in the state of the service.
+    if (recovered === null) return answer({})
+    const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!, recovered)
     machine.disk.change((state) => {
       state.etcd = { cluster: cluster.state.id, member: member.id }
       state.counters.bootstraps++
     })
-    machine.service('etcd', 'Finished', 'Bootstrap requested')
+    machine.disk.dropSnapshot()
     machine.service('etcd', 'Preparing', 'Running pre state')
     return answer({})
   },
@@ -159,6 +165,18 @@ export const changeCalls: MachineCalls = {
     machine.journal.changed()
     return answer({})
   },
+}
+
+/** The content of the uploaded snapshot. Null if etcd refuses it, which the service then reports. */
+const recover = (machine: Machine, skipHashCheck: boolean): KubernetesState | null => {
+  machine.service('etcd', 'Preparing', 'Running pre state')
+  try {
+    return recoveredState(machine.disk.snapshot, skipHashCheck)
+  } catch (cause) {
+    if (!(cause instanceof RecoveryError)) throw cause
+    machine.service('etcd', 'Failed', `Failed to run pre stage: ${cause.message}`)
+    return null
+  }
 }
 
 const metaKey = (key: number): string => `0x${key.toString(16).padStart(2, '0')}`

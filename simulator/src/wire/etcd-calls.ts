@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { clientUrl, peerUrl, type EtcdCluster, type Member } from '../cluster/etcd.ts'
+import { EtcdMemberAlarm_AlarmType } from '#talos/proto/gen/machine/machine_pb.ts'
+import { type Alarm, clientUrl, peerUrl, type EtcdCluster, type Member } from '../cluster/etcd.ts'
 import { snapshotOf } from '../cluster/snapshot.ts'
+import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
 import { onControlPlane, type MachineCalls, machineOf, answer } from './peer.ts'
 import { stringify } from 'yaml'
@@ -21,6 +23,13 @@ const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Me
 const withQuorum = (cluster: EtcdCluster): void => {
   if (!cluster.hasQuorum) throw new ConnectError('etcdserver: no leader', Code.Unavailable)
 }
+
+const alarmOf = ({ member, alarm }: Alarm) => ({
+  memberId: number(member),
+  alarm: alarm === 'nospace' ? EtcdMemberAlarm_AlarmType.NOSPACE : EtcdMemberAlarm_AlarmType.CORRUPT,
+})
+/** The text form of the protobuf message, which etcd puts among the errors of its status. */
+const alarmText = ({ member, alarm }: Alarm): string => `memberID:${number(member)} alarm:${alarm.toUpperCase()} `
 
 const number = (id: string): bigint => BigInt(`0x${id}`)
 
@@ -44,19 +53,19 @@ export const etcdCalls: MachineCalls = {
 
   etcdStatus(_request, context) {
     const { cluster, member } = own(machineOf(context), 'etcd status')
-    const size = BigInt(2_400_000 + JSON.stringify(cluster.state.kubernetes).length)
+    const { bytes, inUse } = cluster.sizeOf(member)
     const index = BigInt(cluster.state.kubernetes.resourceVersion + 100)
     return answer({
       memberStatus: {
         protocolVersion: '3.6.12',
         storageVersion: '3.6.0',
-        dbSize: size,
-        dbSizeInUse: size,
+        dbSize: BigInt(bytes),
+        dbSizeInUse: BigInt(inUse),
         leader: number(cluster.leader?.id ?? '0'),
         raftIndex: index,
         raftTerm: BigInt(cluster.state.term),
         raftAppliedIndex: index,
-        errors: cluster.hasQuorum ? [] : ['etcdserver: no leader'],
+        errors: [...(cluster.hasQuorum ? [] : ['etcdserver: no leader']), ...(cluster.state.alarms ?? []).map(alarmText)],
         isLearner: member.learner,
         memberId: number(member.id),
       },
@@ -76,6 +85,7 @@ export const etcdCalls: MachineCalls = {
   etcdForfeitLeadership(_request, context) {
     const { cluster, member } = own(machineOf(context), 'etcd forfeit leadership')
     withQuorum(cluster)
+    if (cluster.state.members.length === 1) throw new ConnectError('failed to forfeit leadership: cannot forfeit leadership, only one member', Code.Unknown)
     if (cluster.leader?.id !== member.id) return answer({})
     // The first running voter is the leader, so a member that gives up leadership moves to the end.
     cluster.change((state) => {
@@ -86,17 +96,31 @@ export const etcdCalls: MachineCalls = {
   },
 
   etcdAlarmList(_request, context) {
-    own(machineOf(context), 'etcd alarm list')
-    return answer({ memberAlarms: [] })
+    const { cluster } = own(machineOf(context), 'etcd alarm list')
+    return answer({ memberAlarms: (cluster.state.alarms ?? []).map(alarmOf) })
   },
 
   etcdAlarmDisarm(_request, context) {
-    withQuorum(own(machineOf(context), 'etcd alarm disarm').cluster)
-    return answer({ memberAlarms: [] })
+    const { cluster } = own(machineOf(context), 'etcd alarm disarm')
+    withQuorum(cluster)
+    return answer({ memberAlarms: cluster.disarm().map(alarmOf) })
   },
 
-  etcdDefragment(_request, context) {
-    own(machineOf(context), 'etcd defragment')
+  async etcdDefragment(_request, context) {
+    const machine = machineOf(context)
+    const { cluster, member } = own(machine, 'etcd defragment')
+    await machine.takes(TAKES.defragment, context.signal)
+    cluster.defragment(member.id)
+    return answer({})
+  },
+
+  async etcdRecover(parts, context) {
+    const machine = machineOf(context)
+    if (!machine.hasEphemeral) throw new ConnectError('etcd service is not ready for recovery yet', Code.FailedPrecondition)
+    onControlPlane(machine, 'etcd recover')
+    const chunks: Uint8Array[] = []
+    for await (const { bytes } of parts) chunks.push(bytes)
+    machine.disk.keepSnapshot(Buffer.concat(chunks))
     return answer({})
   },
 

@@ -8,14 +8,15 @@
  */
 import { once } from 'node:events'
 import { constants, createSecureServer, type IncomingHttpHeaders, type SecureServerOptions, type ServerHttp2Stream } from 'node:http2'
-import { create, type DescMessage, fromBinary, type Message, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { create, type DescMessage, fromBinary, type Message, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, createContextValues, type HandlerContext, type MethodImplSpec, type ServiceImplSpec } from '@connectrpc/connect'
 import { PEER, type Peer } from './peer.ts'
 
 export interface Call {
-  readonly method: Extract<MethodImplSpec, { kind: 'unary' | 'server_streaming' }>['method']
+  readonly method: Extract<MethodImplSpec, { kind: 'unary' | 'server_streaming' | 'client_streaming' }>['method']
   readonly header: IncomingHttpHeaders
+  /** Empty if the client sends a stream. */
   readonly message: Message
   readonly peer: Peer
   /** Aborted when the stream of the call closes. */
@@ -31,6 +32,8 @@ const PREFIX_BYTES = 5
 /** Largest message of Talos (constants.GRPCMaxMessageSize). */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 const WINDOW_BYTES = 65_535
+/** Largest request that is a stream. */
+const MAX_REQUEST_BYTES = 512 * 1024 * 1024
 /** Why the signal of a call is aborted. */
 const over = new ConnectError('the call has ended', Code.Canceled)
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' }
@@ -57,6 +60,12 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
     const act = async (): Promise<void> => {
       const path = header[':path'] ?? ''
       const spec = methods.get(path)
+      if (spec?.kind === 'client_streaming') {
+        const { method, impl } = spec
+        const call = { method, header, message: create(method.input), peer, signal: ended.signal }
+        const answer = await guard(call, async (allowed) => impl(messagesOf(stream, method.input), contextOf(allowed)))
+        return send(stream, toBinary(method.output, create(method.output, answer as Fields)))
+      }
       if (spec?.kind !== 'unary' && spec?.kind !== 'server_streaming') throw unknown(path, services)
       const { method, impl } = spec
       const isAnsweredAtOnce = isHeldBack && method.input.typeName === EmptySchema.typeName
@@ -142,6 +151,30 @@ const letThrough = (stream: ServerHttp2Stream): void => {
   session?.settings({ initialWindowSize: WINDOW_BYTES })
   stream.once('end', () => void (session?.destroyed === false && session.settings({ initialWindowSize: 0 })))
 }
+
+/** The messages of a request that is a stream. Rejects if the client leaves before it has ended the stream. */
+async function* messagesOf<Desc extends DescMessage>(stream: ServerHttp2Stream, schema: Desc): AsyncGenerator<MessageShape<Desc>> {
+  const content = await wholeRequest(stream)
+  for (let at = 0; at < content.length;) {
+    const end = at + PREFIX_BYTES + content.readUInt32BE(at + 1)
+    if (end > content.length) throw new ConnectError('unexpected EOF', Code.Internal)
+    yield fromBinary(schema, content.subarray(at + PREFIX_BYTES, end))
+    at = end
+  }
+}
+
+const wholeRequest = (stream: ServerHttp2Stream): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > MAX_REQUEST_BYTES) reject(new ConnectError('the request is too large', Code.ResourceExhausted))
+      else chunks.push(chunk)
+    })
+    stream.once('end', () => resolve(Buffer.concat(chunks)))
+    stream.once('close', () => reject(over))
+  })
 
 /** The bytes of the first message of a request. Later bytes are discarded. Rejects if the request ends before. */
 const firstMessage = (stream: ServerHttp2Stream): Promise<Buffer> =>
