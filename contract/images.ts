@@ -78,17 +78,19 @@ const kernelArg = z.string().check(
   }),
 )
 
+/** Names of extensions that an image contains. */
+export const ExtensionNames = z
+  .array(z.string().check(z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'Enter an extension name such as siderolabs/gvisor')))
+  .check(z.maxLength(imageLimits.extensions))
+/** Kernel arguments of an image, without the one with which a server announces itself. */
+export const KernelArgs = z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs))
+
 export const NewImage = z.strictObject({
   talos_version: talosVersionText(),
   arch: z._default(z.enum(architectures), 'amd64'),
   secureboot: z._default(z.boolean(), false),
-  extensions: z._default(
-    z
-      .array(z.string().check(z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'Enter an extension name such as siderolabs/gvisor')))
-      .check(z.maxLength(imageLimits.extensions)),
-    [],
-  ),
-  kernel_args: z._default(z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs)), []),
+  extensions: z._default(ExtensionNames, []),
+  kernel_args: z._default(KernelArgs, []),
   format: z._default(z.enum(imageFormats), 'iso'),
   /** The datacenter of servers that boot the image. Can be left out if the token has a datacenter. */
   datacenter_id: z._default(z.nullable(z.uuid()), null),

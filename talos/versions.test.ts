@@ -3,6 +3,7 @@ import {
   contractOf,
   has,
   images,
+  isOlderPatch,
   isSince,
   kubernetesProblem,
   kubernetesSupportEnds,
@@ -13,6 +14,7 @@ import {
   supportedMinor,
   supportedPairs,
   talosSupportEnds,
+  upgradeProblem,
 } from './versions.ts'
 
 describe('versions', () => {
@@ -36,6 +38,25 @@ describe('versions', () => {
     expect(kubernetesProblem('1.13', '2.31.0')).toContain('runs Kubernetes')
     expect(kubernetesProblem('1.13', 'latest')).toBe('latest is not a Kubernetes version, for example 1.36.3')
     expect(kubernetesProblem('1.9', '1.31.0')).toBe('Talos 1.9 is not supported; choose 1.12 or 1.13')
+  })
+
+  test.each([
+    ['v1.13.5', 'v1.13.9', undefined],
+    ['v1.13.9', 'v1.13.5', undefined],
+    ['v1.12.11', 'v1.13.9', undefined],
+    ['v1.11.3', 'v1.12.0', undefined],
+    ['v1.11.3', 'v1.13.9', "Talos v1.11.3 can't become v1.13.9: upgrade one minor at a time, first to 1.12"],
+    ['v1.13.9', 'v1.12.11', "Talos v1.13.9 can't become v1.12.11: Talos does not go back to an older minor"],
+    ['v1.13.9', 'v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12 or 1.13'],
+  ])('the way from %s to %s', (from, to, problem) => {
+    expect(upgradeProblem(from, to)).toBe(problem)
+  })
+
+  test('each minor follows the minor before it', () => {
+    for (const [i, m] of minors.entries()) if (i > 0) expect(m.upgradesFrom).toBe(minors[i - 1]!.minor)
+    expect(isOlderPatch('v1.13.10', 'v1.13.9')).toBe(true)
+    expect(isOlderPatch('v1.13.9', 'v1.13.10')).toBe(false)
+    expect(isOlderPatch('v1.13.9', 'v1.12.11')).toBe(false)
   })
 
   test('Talos accepts every offered Kubernetes version, and the newest minor is first', () => {

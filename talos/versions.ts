@@ -22,12 +22,14 @@ export interface TalosMinor {
   kubernetes: string
   /** Supported Kubernetes minors, first to last. */
   kubernetesMinors: readonly [number, number]
+  /** The minor from which servers are upgraded to this one. Talos asks to upgrade through each minor (Talos docs, "Upgrading Talos Linux"). */
+  upgradesFrom: Minor
 }
 
 /** Minors that configurations are generated for, oldest first. */
 export const minors: readonly TalosMinor[] = [
-  { minor: '1.12', released: '2025-12-22', version: 'v1.12.11', kubernetes: '1.35.4', kubernetesMinors: [30, 35] },
-  { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', kubernetesMinors: [31, 36] },
+  { minor: '1.12', released: '2025-12-22', version: 'v1.12.11', kubernetes: '1.35.4', kubernetesMinors: [30, 35], upgradesFrom: '1.11' },
+  { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', kubernetesMinors: [31, 36], upgradesFrom: '1.12' },
 ]
 
 /** Released minors that configurations aren't generated for yet. */
@@ -50,6 +52,8 @@ export const since = {
   rsaServiceAccountKey: '1.7',
   /** In maintenance the full API answers with reader rights (`internal/app/maintenance` was removed). */
   maintenanceApi: '1.13',
+  /** Images are pulled, written and booted by separate calls, with progress (`api/machine/lifecycle.proto`). */
+  lifecycleService: '1.13',
   /** Kernel messages are stored as a log whose tail can be read (`kmsg_log_storage.go`). */
   kernelLog: '1.13',
   /** Extra arguments may be lists (`types/meta`, Args). */
@@ -118,6 +122,23 @@ export function kubernetesProblem(talosVersion: string, kubernetesVersion: strin
   const minor = Number(match[2])
   if (match[1] === '1' && minor >= first && minor <= last) return undefined
   return `Talos ${talos.minor} runs Kubernetes 1.${first} to 1.${last}, not ${kubernetesVersion}`
+}
+
+/** Why a server with Talos `from` can't get Talos `to`, or undefined if it can. Within a minor any patch release may follow any other. */
+export function upgradeProblem(from: string, to: string): string | undefined {
+  const target = supportedMinor(to)
+  if (target === undefined) return `Talos ${to} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+  const now = contractOf(from)
+  const minor: Minor = `1.${now.minor}`
+  if (minor === target.minor || minor === target.upgradesFrom) return undefined
+  if (isSince(from, target.minor)) return `Talos ${from} can't become ${to}: Talos does not go back to an older minor`
+  return `Talos ${from} can't become ${to}: upgrade one minor at a time, first to ${now.major}.${now.minor + 1}`
+}
+
+/** Whether `to` is older than `from`, within their minor. */
+export function isOlderPatch(from: string, to: string): boolean {
+  const [before, after] = [from, to].map((version) => /^v?(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number) ?? [])
+  return before![0] === after![0] && before![1] === after![1] && after![2]! < before![2]!
 }
 
 /** Image references of a Talos or Kubernetes version. */

@@ -13,6 +13,7 @@ import type { ClusterParts } from './domains/clusters/parts.ts'
 import { type Content, datacenterRoutes, datacenters as makeDatacenters, type Datacenters, nothing } from './domains/datacenters/datacenters.ts'
 import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
+import { installers } from './domains/images/installers.ts'
 import { versions as makeVersions } from './domains/images/versions.ts'
 import { imageRoutes, images as makeImages } from './domains/images/images.ts'
 import { invitationRoutes, invitations as makeInvitations } from './domains/invitations/invitations.ts'
@@ -108,6 +109,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     subnets,
     offers,
     versions,
+    installers: installers({ factory }),
     dial: fleet.policy,
     async onRemoved(tx, id) {
       await pools.release(tx, id)

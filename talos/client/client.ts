@@ -9,6 +9,7 @@ import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { enumWord, readEvent, type TalosEvent } from './events.ts'
+import { lifecycleCalls } from './lifecycle.ts'
 import { stateCalls } from './state.ts'
 import { messageText, text } from './text.ts'
 import { StorageService } from '../proto/gen/storage/storage_pb.ts'
@@ -262,6 +263,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     },
 
     ...stateCalls(connection),
+    ...lifecycleCalls(connection),
   }
 }
 

@@ -608,6 +608,22 @@ export interface Tables {
     address: string
     used_by: string
   }
+  talos_upgrade: {
+    operation_id: string
+    node_id: string
+    image: string
+    version: string
+    schematic: string
+    version_before: string
+    schematic_before: string
+    round: Generated<number>
+    boot_id: string | null
+    written_at: Date | null
+    intent_at: Date | null
+    sent_at: Date | null
+    followed_at: Date | null
+    created_at: Date
+  }
   totp: {
     person_id: string
     secret_sealed: Uint8Array | null

@@ -10,12 +10,13 @@ import { time } from '../../page.ts'
 import { Check, Cluster } from '../clusters.ts'
 import { Grow, Replace, Role, Shrink } from './members.ts'
 import { changeTable } from './table.ts'
+import { Extensions, RollbackTalos, UpgradeTalos } from './talos-upgrade.ts'
 import { MaintenanceWindow } from './window.ts'
 
 /** Gives the space of deleted revisions back to the disk, on one member of etcd at a time. */
 export const Defragment = z.strictObject({ kind: z.literal('defragment') })
 
-export const ClusterChange = z.discriminatedUnion('kind', [Defragment, Grow, Shrink, Role, Replace])
+export const ClusterChange = z.discriminatedUnion('kind', [Defragment, Grow, Shrink, Role, Replace, UpgradeTalos, Extensions, RollbackTalos])
 export type ClusterChange = z.output<typeof ClusterChange>
 /** A change as callers give it: fields with defaults may be left out. */
 export type ClusterChangeAsked = z.input<typeof ClusterChange>

@@ -7,6 +7,8 @@ import { ConfirmedDisks } from '../../servers/disks.ts'
 import { joiningSteps, leavingSteps } from '../steps.ts'
 
 type Named = { readonly name: string }
+/** A server with the Talos version that it gets. */
+type Versioned = Named & { readonly version: string }
 
 /** Fields of every kind. The argument `change` is a `ClusterChange`; its reconciler parses it. */
 const everyChange = {
@@ -75,5 +77,49 @@ export const changeTable = {
     audit: 'cluster.defragment_requested',
     event: 'A defragmentation of etcd was requested',
     command: 'cluster defragment',
+  },
+  clusterUpgradeTalos: {
+    ...everyChange,
+    change: 'upgradeTalos',
+    title: 'Upgrade Talos of',
+    steps: {
+      ...sharedChangeSteps,
+      image: () => 'The image factory has the installer for every server',
+      write: (s: Versioned) => `Write Talos ${s.version} to the disk of ${s.name}`,
+      upgrade: (s: Versioned) => `${s.name} restarts with Talos ${s.version}`,
+      follow: (s: Versioned) => `The configuration of ${s.name} names the installer of ${s.version}`,
+    },
+    audit: 'cluster.talos_upgrade_requested',
+    event: 'An upgrade of Talos was requested',
+    command: 'cluster upgrade-talos',
+  },
+  clusterExtensions: {
+    ...everyChange,
+    change: 'extensions',
+    title: 'Change extensions of',
+    steps: {
+      ...sharedChangeSteps,
+      image: () => 'The image factory has the new image for every server',
+      write: (s: Versioned) => `Write the new image to the disk of ${s.name}`,
+      upgrade: (s: Versioned) => `${s.name} restarts with the new image`,
+      follow: (s: Versioned) => `The configuration of ${s.name} names the new image`,
+    },
+    audit: 'cluster.extensions_requested',
+    event: 'A change of extensions was requested',
+    command: 'cluster extensions',
+  },
+  clusterRollbackTalos: {
+    ...everyChange,
+    change: 'rollbackTalos',
+    title: 'Roll back Talos on a server of',
+    steps: {
+      ...sharedChangeSteps,
+      image: () => 'Look up what the server ran before',
+      upgrade: (s: Versioned) => `${s.name} restarts with Talos ${s.version}, which it ran before`,
+      follow: (s: Versioned) => `The configuration of ${s.name} names the installer of ${s.version}`,
+    },
+    audit: 'cluster.talos_rollback_requested',
+    event: 'A rollback of Talos on a server was requested',
+    command: 'cluster rollback-talos',
   },
 } as const

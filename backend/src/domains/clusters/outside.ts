@@ -1,4 +1,5 @@
 /** Records changes that others made to a cluster and its machines: configurations, versions and authorities. */
+import { hasEnded } from '#contract/operations.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
@@ -37,6 +38,12 @@ export type KeptConfigs = NonNullable<Awaited<ReturnType<Outside['configs']>>>
 export function outside(parts: CoreParts) {
   const { db, clock, record, secrets } = parts
   const now = () => new Date(clock.now())
+
+  /** While an operation runs on the cluster, its versions may change by the operation, which records them at its end. */
+  const isBusy = async (row: store.ClusterRow): Promise<boolean> => {
+    const operation = row.operation_id === null ? undefined : await parts.operations.read(db, row.operation_id)
+    return operation !== undefined && !hasEnded(operation)
+  }
 
   /** A decrypted configuration, with plaintext secrets. `held_at`: since when the machine is known to have the configuration, or null. */
   const opened = async (on: Db | Tx, clusterId: string, { sealed, ...config }: store.ConfigRow) => ({
@@ -103,7 +110,7 @@ export function outside(parts: CoreParts) {
     /** Updates the cluster's versions to those that its servers run. */
     async noteVersions(clusterId: string): Promise<void> {
       const read = await store.row(db, clusterId)
-      if (!isLiving(read)) return
+      if (!isLiving(read) || (await isBusy(read))) return
       const seen = await versionsNow(parts, read)
       if (seen === null || (seen.talos === read.talos_version && seen.kubernetes === read.kubernetes_version)) return
       await inTransaction(db, async (tx) => {

@@ -7,6 +7,7 @@ import type { Platform } from '../../platform.ts'
 import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Installers } from '../images/installers.ts'
 import type { Versions } from '../images/versions.ts'
 import type { Offers } from '../offers/offers.ts'
 import type { Operations } from '../operations/operations.ts'
@@ -37,6 +38,7 @@ export interface ClusterParts extends CoreParts {
   /** Called in the transaction that removes a cluster, so that other domains can free their objects. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
   readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
+  readonly installers: Installers
 }
 
 const missing = (id: string) => new Problem('not_found', `Cluster ${id} not found`)

@@ -38,6 +38,8 @@ interface Question {
   readonly body?: string
   readonly status: 200 | 201
   readonly mostBytes: number
+  /** The response is text, which `json` then holds. */
+  readonly isText?: true
 }
 
 interface Answered {
@@ -104,7 +106,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
     return passing.has(code) ? new TryAgain(reached) : reached
   }
 
-  const once = async ({ path, body, status, mostBytes }: Question, overall: AbortSignal): Promise<Answered> => {
+  const once = async ({ path, body, status, mostBytes, isText }: Question, overall: AbortSignal): Promise<Answered> => {
     const late = AbortSignal.timeout(limits.callMs)
     let answer: IncomingMessage
     let bytes: Uint8Array | undefined
@@ -130,10 +132,11 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
     if (code !== status) throw unreachable(`sent an invalid response: status ${code}`)
     if (bytes === undefined) throw unreachable(`sent an invalid response: more than ${mostBytes} bytes`)
     try {
-      const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+      const decoded = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+      const json: unknown = isText ? decoded : JSON.parse(decoded)
       return { json, simulated: (answer.headers['x-simulated'] ?? '') !== '' }
     } catch {
-      throw unreachable('sent an invalid response: not JSON')
+      throw unreachable(`sent an invalid response: not ${isText ? 'text' : 'JSON'}`)
     }
   }
 

@@ -163,6 +163,11 @@ export function factory(parts: FactoryParts) {
     versions,
     /** Extensions for `v1.13.9`, by name. @throws FactoryError as `versions`, and `refused` if the factory doesn't have this version */
     extensions,
+    /** The text of a registered schematic. @throws FactoryError, `refused` if the factory doesn't know it */
+    async schematic(id: string): Promise<string> {
+      const question = { path: `/schematics/${id}`, status: 200, mostBytes: mostSchematicBytes, isText: true } as const
+      return (await ask(question, z.string(), 'no schematic')).data
+    },
     /**
      * Registers a schematic. Returns its `id` at the factory (a lower-case hexadecimal SHA-256, which callers check with `knownAs`) and its `text` as
      * serialised by the factory (null if the factory doesn't return the text).

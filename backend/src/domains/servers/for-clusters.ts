@@ -135,6 +135,12 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       await change(tx, system, nodeId, { drift_seen: seen, drift_since: seen === null ? null : (row.drift_since ?? new Date(clock.now())) })
     },
 
+    /** Records what a server was just seen to run, which the contact loop may have missed. Safe to repeat. */
+    async noteTalos(tx: Tx, nodeId: string, running: { readonly talos_version: string; readonly schematic: string }): Promise<void> {
+      const row = await locked(tx, nodeId)
+      if (row.talos_version !== running.talos_version || row.schematic !== running.schematic) await change(tx, system, nodeId, running)
+    },
+
     /** Sets status `ready` and clears the operation. Safe to repeat. */
     async markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void> {
       const row = await locked(tx, nodeId)

@@ -10,6 +10,8 @@ import { clusterReplace } from './replace.ts'
 import { clusterRole } from './role.ts'
 import { changeOptions, runChange, shownWindow } from './run-change.ts'
 import { clusterShrink } from './shrink.ts'
+import { extensionCommands } from './extensions.ts'
+import { upgradeTalosCommands } from './upgrade-talos.ts'
 
 export const clusterChangeCommands: Command[] = [
   clusterGrow,
@@ -48,4 +50,6 @@ export const clusterChangeCommands: Command[] = [
       show(await api.call(clusterWindowSet, { params: { id }, body }), (c) => `Maintenance window of ${c.name}: ${shownWindow(c.maintenance_window)}\n`)
     },
   }),
+  ...upgradeTalosCommands,
+  ...extensionCommands,
 ]

@@ -5,5 +5,8 @@ import { grow } from './members/grow.ts'
 import { replace } from './members/replace.ts'
 import { role } from './members/role.ts'
 import { shrink } from './members/shrink.ts'
+import { extensions } from './talos-upgrade/extensions.ts'
+import { rollbackTalos } from './talos-upgrade/rollback-talos.ts'
+import { upgradeTalos } from './talos-upgrade/upgrade-talos.ts'
 
-export const changeKinds: ChangeKinds = { defragment, grow, shrink, role, replace }
+export const changeKinds: ChangeKinds = { defragment, grow, shrink, role, replace, upgradeTalos, extensions, rollbackTalos }

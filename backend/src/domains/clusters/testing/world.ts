@@ -90,19 +90,26 @@ export interface WorldOptions {
   readonly speed?: number
   readonly seed?: string
   readonly log?: Log
+  /** The version of the media that the servers booted. */
+  readonly talos?: string
 }
 
-export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent }: WorldOptions = {}): Promise<ClusterWorld> {
+export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent, talos = 'v1.13.9' }: WorldOptions = {}): Promise<ClusterWorld> {
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
   writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })
   const simulator = await startFleet({
     dataDir: path.join(folder, 'simulator'),
-    scenario: { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special },
+    scenario: { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: [talos], special },
   })
   const clock = testClock(Date.now())
   const backend = await startBackend({
-    environment: { STEELYARD_SIMULATE: String(servers), STEELYARD_DIAL_NETWORKS: '127.20.0.0/16', STEELYARD_SIMULATE_KEYS: keysFile },
+    environment: {
+      STEELYARD_SIMULATE: String(servers),
+      STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+      STEELYARD_SIMULATE_KEYS: keysFile,
+      IMAGE_FACTORY_URL: simulator.factory.url,
+    },
     clock,
     log,
   })

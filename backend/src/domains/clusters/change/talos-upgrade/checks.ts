@@ -1,0 +1,123 @@
+/** Checks before servers restart with another Talos, and the order in which they do. */
+import type { Check } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { kubernetesProblem, upgradeProblem } from '#talos/versions.ts'
+import { versionOf } from '../../outside.ts'
+import { listed } from '../../sentences.ts'
+import { isWanted, type MemberRow } from '../../store.ts'
+import { type ChangeView, check, kubernetes } from '../frame.ts'
+import { leaderLast, type MemberReport } from '../shared/etcd.ts'
+import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { lookAt, type Running } from './look.ts'
+
+/** An installer image with large extensions, packed and unpacked. */
+const leastFreeBytes = 2 * 1024 ** 3
+const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+
+/** A server with what it runs now. */
+export interface Looked {
+  readonly m: MemberRow
+  /** null: it doesn't answer. */
+  readonly seen: Running | null
+  readonly silent: string
+}
+
+const looksAtOnce = 16
+
+/** Asks all servers of the cluster, some at a time. */
+export async function lookAtAll(view: ChangeView): Promise<Looked[]> {
+  const looked: Looked[] = []
+  const all = view.state.members.filter(isWanted)
+  for (let from = 0; from < all.length; from += looksAtOnce) {
+    const some = all.slice(from, from + looksAtOnce).map(async (m): Promise<Looked> => {
+      const answer = await lookAt(view, m.node_id)
+      return 'silent' in answer ? { m, seen: null, silent: answer.silent } : { m, seen: answer, silent: '' }
+    })
+    looked.push(...(await Promise.all(some)))
+  }
+  return looked
+}
+
+/** A check with a sentence for each problem, or the sentence that all is well. */
+export const checkAll = (name: string, problems: readonly string[], fine: string): Check =>
+  check(name, problems.length === 0, problems.length === 0 ? fine : listed(problems))
+
+/** Every server has joined and answers: a server that fails must not be joined by a second one. */
+export function checkServers(looked: readonly Looked[]): Check {
+  const problems = looked.flatMap(({ m, seen, silent }) => {
+    if (m.failed_at !== null) return [`${m.name} has failed: ${m.failure ?? 'retry or replace it first'}`]
+    if (m.node_ready_at === null) return [`${m.name} still joins the cluster`]
+    if (seen === null) return [`${m.name} does not answer: ${silent}`]
+    return seen.stage === 'running' ? [] : [`${m.name} is ${seen.stage.replace('_', ' ')}`]
+  })
+  return checkAll('answers', problems, `All ${looked.length} servers answer`)
+}
+
+/** No server has a configuration that others have changed: the new install image is sent with the whole configuration. */
+export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
+  const drifted = looked.filter(({ m }) => view.facts.get(m.node_id)?.drift_since != null).map(({ m }) => m.name)
+  return check(
+    'drift',
+    drifted.length === 0,
+    drifted.length === 0
+      ? 'No configuration was changed outside of Steelyard'
+      : `The configuration of ${listed(drifted)} was changed outside of Steelyard: look at the difference, then keep or overwrite it`,
+  )
+}
+
+/** Every node is Ready. */
+export async function checkNodes(view: ChangeView, looked: readonly Looked[]): Promise<Check> {
+  try {
+    const nodes = new Map((await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]))
+    const problems = looked.flatMap(({ m }) => {
+      const node = nodes.get(m.name)
+      return node?.ready === true ? [] : [node === undefined ? `Kubernetes has no node ${m.name}` : `${m.name} is not Ready: ${node.reason}`]
+    })
+    return checkAll('nodes', problems, 'All nodes are Ready')
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error
+    return check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
+  }
+}
+
+/** Each server may go to the version, and the version runs the cluster's Kubernetes. */
+export function checkPath({ state }: ChangeView, looked: readonly Looked[], version: string): Check {
+  const kubernetesVersions = new Set([state.row.kubernetes_version, ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version)])
+  const problems = [
+    ...looked.map(({ seen }) => (seen === null ? undefined : upgradeProblem(seen.version, version))),
+    ...[...kubernetesVersions].map((v) => kubernetesProblem(version, v)),
+  ].filter((problem) => problem !== undefined)
+  return checkAll('path', [...new Set(problems)], `Talos ${version} follows the present version and runs Kubernetes ${state.row.kubernetes_version}`)
+}
+
+/** Each server has space for the installer. */
+export function checkSpace(changed: readonly Looked[]): Check {
+  const problems = changed.flatMap(({ m, seen }) =>
+    seen?.freeBytes != null && seen.freeBytes < leastFreeBytes
+      ? [`${m.name} has only ${gib(seen.freeBytes)} free on /var: an installer needs ${gib(leastFreeBytes)}`]
+      : [],
+  )
+  return checkAll('space', problems, 'Every server has space for the installer')
+}
+
+/** The image factory has what the servers need. `demand` throws Problem for what is missing. */
+export async function checkImages(demand: () => Promise<unknown>, fine: string): Promise<Check> {
+  try {
+    await demand()
+    return check('image', true, fine)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return check('image', false, error.message)
+  }
+}
+
+/** The canary first, then workers, then control planes one by one with the leader of etcd last. */
+export function inOrder<T extends Looked>(changed: readonly T[], reports: readonly MemberReport[], canary: string | undefined): T[] {
+  const byId = new Map(changed.map((one) => [one.m.node_id, one]))
+  const controlPlanes = leaderLast(
+    changed.filter(({ m }) => m.role === 'control_plane').map(({ m }) => m),
+    reports,
+  )
+  const order = [...changed.filter(({ m }) => m.role === 'worker'), ...controlPlanes.map((m) => byId.get(m.node_id)!)]
+  return [...order.filter(({ m }) => m.node_id === canary), ...order.filter(({ m }) => m.node_id !== canary)]
+}

@@ -1,0 +1,59 @@
+/** The steps with which servers restart with another Talos, server by server. */
+import { type changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
+import { has } from '#talos/versions.ts'
+import type { MemberRow } from '../../store.ts'
+import { type ChangeView, keyOf, type PlannedGroup } from '../frame.ts'
+import type { Looked } from './checks.ts'
+
+type Titles = (typeof changeTable)['clusterUpgradeTalos']['steps']
+
+interface Plan {
+  readonly titles: Pick<Titles, 'write' | 'upgrade' | 'follow'>
+  /** The version that the servers get. */
+  readonly version: string
+  /** The image is written in the next boot. */
+  readonly isStaged?: boolean
+}
+
+/** Whether the machine writes an image without a restart, so that this is done before its workload moves. */
+export const writesAhead = (version: string, isStaged: boolean): boolean => has(version, 'lifecycleService') && !isStaged
+
+const step = (prefix: string, m: MemberRow, title: string) => ({ key: keyOf(prefix, m.node_id), title })
+
+export function groupOf({ m, seen }: Looked, { titles, version, isStaged = false }: Plan): PlannedGroup {
+  const { name } = m
+  const about = { name, version }
+  return {
+    node_id: m.node_id,
+    name,
+    drains: true,
+    reboots: 'yes',
+    steps: [
+      ...(seen !== null && writesAhead(seen.version, isStaged) ? [step('write', m, titles.write(about))] : []),
+      step('drain', m, sharedChangeSteps.drain(m)),
+      step('upgrade', m, titles.upgrade(about)),
+      ...backSteps(m),
+      step('follow', m, titles.follow(about)),
+      step('uncordon', m, sharedChangeSteps.uncordon(m)),
+    ],
+  }
+}
+
+/** Steps after a restart. */
+export const backSteps = (m: MemberRow): PlannedGroup['steps'] => [
+  ...(m.role === 'control_plane' ? [step('etcd-healthy', m, sharedChangeSteps['etcd-healthy']())] : []),
+  step('node-ready', m, sharedChangeSteps['node-ready'](m)),
+]
+
+/** Warnings that every restart of these servers brings. */
+export function warningsOf({ state }: ChangeView, order: readonly Looked[], canary: string | undefined): string[] {
+  const first = order.find(({ m }) => m.node_id === canary)
+  const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.released_at === null)
+  return [
+    ...(first && order.length > 1 ? [`${first.m.name} is the first; the others follow by themselves once it is healthy. If it fails, nothing else is changed`] : []),
+    ...(controlPlanes.length === 1 && order.some(({ m }) => m.role === 'control_plane')
+      ? ['The cluster has one control plane: the Kubernetes API does not answer while it restarts']
+      : []),
+    ...(state.members.filter((m) => m.released_at === null).length === 1 ? ['The cluster has one server: its workload stops while the server restarts'] : []),
+  ]
+}

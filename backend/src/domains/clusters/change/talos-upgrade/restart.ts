@@ -1,0 +1,154 @@
+/**
+ * Steps that write another Talos to a server and restart it. What was sent is recorded before and after, and every run looks at the machine first, so a run may
+ * end anywhere: a machine that was told already is not told again.
+ */
+import { TalosError } from '#talos/client/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { lastLines } from '../../member/failure-log.ts'
+import * as clusters from '../../store.ts'
+import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
+import { uncordon } from '../shared/drain.ts'
+import { writesAhead } from './groups.ts'
+import { lastWords, lookAt, type Running, runs } from './look.ts'
+import * as store from './store.ts'
+import { targetOf } from './targets.ts'
+
+/** How often a machine is told to write an image before its refusal counts: a registry may be unreachable for a moment. */
+const mostTries = 3
+/** After this time, in ms, a machine that still runs the same boot is told to restart again. */
+const restartAgainMs = 120_000
+/** From then on a waiting step tells what the machine's log says, in ms. */
+const quietMs = 15_000
+const lookAgainMs = 1_000
+
+type Row = store.TargetRow
+
+const roundOf = async ({ parts, operation }: ChangeTurn): Promise<number> => (await parts.operations.state(parts.db, operation.id))?.round ?? 1
+
+/** Fails the step. The machine's last lines are kept with the server, because its log is gone after the next restart. */
+async function failed(turn: ChangeTurn, row: Row, reason: string): Promise<StepResult> {
+  const { parts, job, state } = turn
+  const log = await lastLines(await parts.servers.connection(row.node_id), (await parts.secrets.talosAdmin(state.row.id))!, job.now(), job.signal)
+  await write(turn, async (tx) => {
+    await store.update(tx, row, { intent_at: null, sent_at: null, written_at: null, boot_id: null })
+    await clusters.updateMember(tx, state.row.id, row.node_id, { ...log, trouble: reason })
+  })
+  return { failed: reason }
+}
+
+/** Like `failed`, for a machine that runs its old version: it runs workload again. */
+async function failedUnchanged(turn: ChangeTurn, row: Row, reason: string): Promise<StepResult> {
+  const result = await failed(turn, row, reason)
+  await uncordon(turn, { nodeId: row.node_id }).catch((error: unknown) => {
+    // The node stays cordoned. A retry uncordons it at its end.
+    if (!(error instanceof KubernetesError)) throw error
+  })
+  return result
+}
+
+/** Whether a refusal of the machine is final. A machine that can't be reached is waited for. */
+const isRefusal = (error: unknown): error is TalosError =>
+  error instanceof TalosError && ['other', 'invalid_argument', 'failed_precondition', 'not_found', 'permission_denied', 'unimplemented'].includes(error.kind)
+
+/** Pulls and writes the image. Null if it is written, else what to wait for or why it failed. */
+async function writeImage(turn: ChangeTurn, row: Row): Promise<StepResult | null> {
+  const { job, operation } = turn
+  if (row.written_at !== null) return null
+  const { name } = memberOf(turn, row.node_id)
+  const round = await roundOf(turn)
+  let tries = 0
+  try {
+    await job.effect(`write-talos/${operation.id}/${row.node_id}/${round}`, async ({ attempt }) => {
+      tries = attempt
+      // Safe to repeat: the same image is written to the same place of the disk.
+      await talos(turn, row.node_id, async (client) => {
+        await client.pullInstaller(row.image)
+        await client.writeInstaller(row.image)
+      })
+    })
+  } catch (error) {
+    if (!isRefusal(error) || job.signal.aborted) throw error
+    const reason = `${name} could not write Talos ${row.version}: ${error.message}`
+    return tries < mostTries ? { waiting: reason, isSafe: true } : failedUnchanged(turn, row, reason)
+  }
+  await write(turn, (tx) => store.update(tx, row, { written_at: new Date(job.now()) }))
+  return null
+}
+
+/** Step `write/<node id>`: the machine goes on with its old version. */
+export async function writeStep(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
+  const { name } = memberOf(turn, nodeId!)
+  const row = await targetOf(turn, nodeId!)
+  const seen = await lookAt(viewOf(turn), nodeId!)
+  if ('silent' in seen) return { waiting: `${name} does not answer: ${seen.silent}`, isSafe: true }
+  if (runs(seen, row)) return { skipped: `${name} runs Talos ${row.version} already` }
+  return (await writeImage(turn, row)) ?? 'done'
+}
+
+/** How a machine is told to restart with another Talos. */
+interface Command {
+  /** What comes before: null if it is done. */
+  readonly prepare?: (turn: ChangeTurn, row: Row, seen: Running) => Promise<StepResult | null>
+  readonly send: (client: TalosClient, row: Row, seen: Running) => Promise<unknown>
+}
+
+export const upgradeCommand = (isStaged: boolean): Command => ({
+  prepare: async (turn, row, seen) => (writesAhead(seen.version, isStaged) ? writeImage(turn, row) : null),
+  send: (client, row, seen) => (writesAhead(seen.version, isStaged) ? client.reboot() : client.upgrade({ image: row.image, stage: isStaged })),
+})
+export const rollbackCommand: Command = { send: (client) => client.rollback() }
+
+/** Tells the machine. */
+async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command): Promise<StepResult> {
+  const { job, operation } = turn
+  const { name } = memberOf(turn, row.node_id)
+  const round = await roundOf(turn)
+  const prepared = await command.prepare?.(turn, row, seen)
+  if (prepared) return prepared
+  await write(turn, (tx) => store.update(tx, row, { boot_id: seen.bootId, round, intent_at: new Date(job.now()), sent_at: null }))
+  let tries = 0
+  try {
+    await job.effect(`restart-talos/${operation.id}/${row.node_id}/${round}`, async ({ attempt }) => {
+      tries = attempt
+      await talos(turn, row.node_id, (client) => command.send(client, row, seen))
+    })
+  } catch (error) {
+    if (!isRefusal(error) || job.signal.aborted) throw error
+    const reason = `${name} refused: ${error.message}`
+    return tries < mostTries ? { waiting: reason } : failedUnchanged(turn, row, reason)
+  }
+  await write(turn, (tx) => store.update(tx, row, { sent_at: new Date(job.now()) }))
+  return { waiting: `${name} restarts with Talos ${row.version}`, againMs: lookAgainMs }
+}
+
+/** What the machine does, for a step that waits for it. */
+async function waitFor(turn: ChangeTurn, { step, nodeId }: StepAt, seen: Running): Promise<StepResult> {
+  const { name } = memberOf(turn, nodeId!)
+  const isLong = step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
+  const words = isLong && seen.stage !== 'running' ? await lastWords(turn, nodeId!) : ''
+  const doing = `${name} runs Talos ${seen.version} and is ${seen.stage.replace('_', ' ')}`
+  return { waiting: [doing, words || seen.unmet].filter(Boolean).join(': '), againMs: lookAgainMs }
+}
+
+/** Steps `upgrade/<node id>` and `rollback/<node id>`: tells the machine, and waits until it runs the target. */
+export async function restart(turn: ChangeTurn, at: StepAt, command: Command): Promise<StepResult> {
+  const nodeId = at.nodeId!
+  const { name } = memberOf(turn, nodeId)
+  const row = await targetOf(turn, nodeId)
+  const seen = await lookAt(viewOf(turn), nodeId)
+  if ('silent' in seen) return { waiting: `${name} does not answer: ${seen.silent}`, againMs: lookAgainMs }
+  const isUp = seen.stage === 'running'
+  if (runs(seen, row)) return isUp ? 'done' : waitFor(turn, at, seen)
+  const isNewRound = row.round < (await roundOf(turn))
+  // Another boot, or a machine that is not running, shows that an attempt whose end is unknown has reached it.
+  const wasTold = row.sent_at !== null || (row.intent_at !== null && (seen.bootId !== row.boot_id || !isUp))
+  if (!wasTold || (isNewRound && isUp)) return isUp ? send(turn, row, seen, command) : waitFor(turn, at, seen)
+  if (seen.bootId !== row.boot_id && isUp) {
+    const words = await lastWords(turn, nodeId)
+    const reason = `${name} came back with Talos ${seen.version}${seen.version === row.version ? ' and its old image' : ''} instead of ${row.version}${words === '' ? '' : `: ${words}`}`
+    return failedUnchanged(turn, row, reason)
+  }
+  const sentMs = row.sent_at === null ? 0 : turn.job.elapsedMs(row.sent_at)
+  return isUp && sentMs > restartAgainMs ? send(turn, row, seen, command) : waitFor(turn, at, seen)
+}

@@ -1,0 +1,83 @@
+/** Lets one server boot the Talos that it ran before its last upgrade. Talos keeps that version on the disk until the next upgrade. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
+import { kubernetesProblem } from '#talos/versions.ts'
+import { isWanted } from '../../store.ts'
+import { type ChangeKind, check, keyOf } from '../frame.ts'
+import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+import { etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { checkAll, checkNodes } from './checks.ts'
+import { follow } from './follow.ts'
+import { backSteps } from './groups.ts'
+import { lookAt, runs } from './look.ts'
+import { restart, rollbackCommand } from './restart.ts'
+import * as store from './store.ts'
+import { decideTargets } from './targets.ts'
+
+const { steps: titles } = changeTable.clusterRollbackTalos
+
+export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
+  async plan(view, { node_id }) {
+    const { parts, state } = view
+    const m = state.members.find((one) => one.node_id === node_id && isWanted(one))
+    if (!m) return { checks: [check('server', false, 'The server is not in this cluster')], groups: [] }
+    const [last, seen, reports] = await Promise.all([store.lastSent(parts.db, node_id), lookAt(view, node_id), etcdReports(view)])
+    const before = last && { version: last.version_before, schematic: last.schematic_before }
+    const others = reports.filter((r) => r.node_id !== node_id && r.problem !== null).map((r) => `${r.name}: ${r.problem}`)
+    // The server itself may be ill, which is a reason for the rollback.
+    const nodes = await checkNodes(
+      view,
+      state.members.filter((one) => isWanted(one) && one.node_id !== node_id).map((one) => ({ m: one, seen: null, silent: '' })),
+    )
+    const isReady = (await checkNodes(view, [{ m, seen: null, silent: '' }])).ok
+    const answers =
+      'silent' in seen ? `${m.name} does not answer: ${seen.silent}` : before && runs(seen, before) ? `${m.name} runs Talos ${before.version} already` : null
+    const kubernetes = before && kubernetesProblem(before.version, state.row.kubernetes_version)
+    const about = { name: m.name, version: before?.version ?? '' }
+    return {
+      checks: [
+        check(
+          'before',
+          before !== undefined,
+          before ? `${m.name} ran Talos ${before.version} before its last upgrade` : `Steelyard has not upgraded ${m.name}, so it knows no version before`,
+        ),
+        check('answers', answers === null, answers ?? `${m.name} answers`),
+        ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
+        checkAll('etcd', m.role === 'control_plane' ? others : [], 'Every other member of etcd is healthy'),
+        { ...nodes, check: 'nodes' },
+      ],
+      warnings: ['Settings that only the newer Talos knows are refused by the older one. Talos itself refuses a rollback if the disk has no version before.'],
+      groups: [
+        { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
+        {
+          node_id,
+          name: m.name,
+          drains: isReady,
+          reboots: 'yes',
+          steps: [
+            // Pods of a node that is not Ready never end, so it can't be drained.
+            ...(isReady ? [{ key: keyOf('drain', node_id), title: sharedChangeSteps.drain(m) }] : []),
+            { key: keyOf('upgrade', node_id), title: titles.upgrade(about) },
+            ...backSteps(m),
+            { key: keyOf('follow', node_id), title: titles.follow(about) },
+            { key: keyOf('uncordon', node_id), title: sharedChangeSteps.uncordon(m) },
+          ],
+        },
+      ],
+    }
+  },
+  steps: {
+    image: (turn) =>
+      decideTargets(turn, async () => {
+        const last = await store.lastSent(turn.parts.db, turn.change.node_id)
+        if (!last) throw new Error('The plan has found an upgrade of this server')
+        return { version: last.version_before, schematic: last.schematic_before }
+      }),
+    drain,
+    upgrade: (turn, at) => restart(turn, at, rollbackCommand),
+    'etcd-healthy': etcdHealthy,
+    'node-ready': nodeReady,
+    follow,
+    uncordon,
+  },
+}

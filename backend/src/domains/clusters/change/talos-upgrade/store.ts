@@ -1,0 +1,34 @@
+/** SQL for upgrades of Talos: what each server becomes, and how far it is. */
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Db, Tx } from '../../../../db/db.ts'
+import type { Tables } from '../../../../db/tables.gen.ts'
+
+export type TargetRow = Selectable<Tables['talos_upgrade']>
+
+/** Rows that exist already stay as they are. */
+export const insert = (tx: Tx, rows: readonly Insertable<Tables['talos_upgrade']>[]) =>
+  tx
+    .insertInto('talos_upgrade')
+    .values([...rows])
+    .onConflict((c) => c.doNothing())
+    .execute()
+
+export const get = (on: Db | Tx, operationId: string, nodeId: string): Promise<TargetRow | undefined> =>
+  on.selectFrom('talos_upgrade').selectAll().where('operation_id', '=', operationId).where('node_id', '=', nodeId).executeTakeFirst()
+
+export const ofOperation = (on: Db | Tx, operationId: string): Promise<TargetRow[]> =>
+  on.selectFrom('talos_upgrade').selectAll().where('operation_id', '=', operationId).execute()
+
+/** The newest change of a server that was sent to it. */
+export const lastSent = (on: Db | Tx, nodeId: string): Promise<TargetRow | undefined> =>
+  on
+    .selectFrom('talos_upgrade')
+    .selectAll()
+    .where('node_id', '=', nodeId)
+    .where('sent_at', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+export const update = (tx: Tx, { operation_id, node_id }: Pick<TargetRow, 'operation_id' | 'node_id'>, change: Updateable<Tables['talos_upgrade']>) =>
+  tx.updateTable('talos_upgrade').set(change).where('operation_id', '=', operation_id).where('node_id', '=', node_id).execute()

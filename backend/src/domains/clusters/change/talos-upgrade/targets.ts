@@ -1,0 +1,62 @@
+/** What the servers of an upgrade become: rows that are written before anything is sent, so that a continued upgrade has the same target. */
+import { Problem } from '#contract/errors.ts'
+import { installImage } from '../../render.ts'
+import { type ChangeTurn, prefixOf, type StepResult, viewOf, write } from '../frame.ts'
+import { lookAt } from './look.ts'
+import * as store from './store.ts'
+
+/** Version and schematic that a server gets. */
+interface Wanted {
+  readonly version: string
+  readonly schematic: string
+}
+
+/** The servers that the operation restarts. */
+const changedBy = ({ operation }: ChangeTurn): string[] => operation.steps.flatMap((s) => (prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : []))
+
+/** The installer image of a version and a schematic for this server. @throws Problem not_found */
+async function imageFor({ parts }: ChangeTurn, nodeId: string, { version, schematic }: Wanted): Promise<string> {
+  const [facts] = await parts.servers.forPlan(parts.db, [nodeId])
+  return installImage({ schematic, secure_boot: facts!.secure_boot }, version, parts.config)
+}
+
+/**
+ * Step `image`: decides for each server what it becomes, and that the factory has the image. `wantedOf` gets what the server runs now.
+ * Servers that are decided already keep their target.
+ */
+export async function decideTargets(turn: ChangeTurn, wantedOf: (now: Wanted, nodeId: string) => Promise<Wanted>): Promise<StepResult> {
+  const { parts, operation, job } = turn
+  const decided = new Set((await store.ofOperation(parts.db, operation.id)).map((row) => row.node_id))
+  for (const nodeId of changedBy(turn).filter((id) => !decided.has(id))) {
+    const seen = await lookAt(viewOf(turn), nodeId)
+    if ('silent' in seen) return { waiting: seen.silent, isSafe: true }
+    let row: Parameters<typeof store.insert>[1][number]
+    try {
+      const wanted = await wantedOf(seen, nodeId)
+      await parts.installers.demand(wanted.version, wanted.schematic)
+      const image = await imageFor(turn, nodeId, wanted)
+      row = {
+        operation_id: operation.id,
+        node_id: nodeId,
+        image,
+        version: wanted.version,
+        schematic: wanted.schematic,
+        version_before: seen.version,
+        schematic_before: seen.schematic,
+        created_at: new Date(job.now()),
+      }
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'factory_refused') return { failed: error.message }
+      throw error
+    }
+    await write(turn, (tx) => store.insert(tx, [row]))
+  }
+  return 'done'
+}
+
+/** @throws Error if the target was never decided */
+export async function targetOf({ parts, operation }: ChangeTurn, nodeId: string): Promise<store.TargetRow> {
+  const row = await store.get(parts.db, operation.id, nodeId)
+  if (!row) throw new Error(`The operation ${operation.id} has no target for ${nodeId}`)
+  return row
+}

@@ -1,0 +1,72 @@
+/** Upgrades Talos, server by server. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { changeTable } from '#contract/clusters/changes/table.ts'
+import { emptySchematicId } from '#talos/schematic/schematic.ts'
+import { isOlderPatch } from '#talos/versions.ts'
+import { system } from '../../../../http/caller.ts'
+import { updateCluster } from '../../parts.ts'
+import { listed } from '../../sentences.ts'
+import { type ChangeKind, check } from '../frame.ts'
+import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { checkDrift, checkImages, checkNodes, checkPath, checkServers, checkSpace, inOrder, lookAtAll } from './checks.ts'
+import { follow } from './follow.ts'
+import { groupOf, warningsOf } from './groups.ts'
+import { restart, upgradeCommand, writeStep } from './restart.ts'
+import { decideTargets } from './targets.ts'
+
+const { steps: titles } = changeTable.clusterUpgradeTalos
+
+/** `v1.13.9`, however it was entered. */
+const versionIn = ({ version }: Pick<ChangeOf<'upgradeTalos'>, 'version'>): string => (version.startsWith('v') ? version : `v${version}`)
+
+export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
+  async plan(view, change) {
+    const version = versionIn(change)
+    const [looked, reports] = await Promise.all([lookAtAll(view), etcdReports(view)])
+    const changed = looked.filter(({ seen }) => seen?.version !== version)
+    const order = inOrder(changed, reports, change.canary)
+    const path = changed.length === 0 ? check('path', false, `Every server runs Talos ${version} already`) : checkPath(view, changed, version)
+    const schematics = [...new Set(changed.map(({ seen }) => seen?.schematic ?? emptySchematicId))]
+    const demand = async () => {
+      for (const schematic of schematics) await view.parts.installers.demand(version, schematic)
+    }
+    const canary = change.canary === undefined || order.some(({ m }) => m.node_id === change.canary)
+    const older = changed.filter(({ seen }) => seen !== null && isOlderPatch(seen.version, version)).map(({ m }) => m.name)
+    return {
+      checks: [
+        path,
+        ...(path.ok ? [await checkImages(demand, `The image factory has the installer of Talos ${version} for every server`)] : []),
+        ...(canary ? [] : [check('canary', false, 'The first server is none of those that are upgraded: choose another one')]),
+        checkServers(looked),
+        checkDrift(view, looked),
+        checkEtcd(reports),
+        await checkNodes(view, looked),
+        checkSpace(changed),
+      ],
+      warnings: [
+        ...warningsOf(view, order, change.canary),
+        ...(older.length === 0 ? [] : [`${listed(older)} ${older.length === 1 ? 'goes' : 'go'} back to an older patch release`]),
+        ...view.parts.versions.warnings(version, view.state.row.kubernetes_version),
+      ],
+      groups: [
+        { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
+        ...order.map((one) => groupOf(one, { titles, version, isStaged: change.stage })),
+      ],
+    }
+  },
+  steps: {
+    image: (turn) => decideTargets(turn, async (now) => ({ ...now, version: versionIn(turn.change) })),
+    write: writeStep,
+    drain,
+    upgrade: (turn, at) => restart(turn, at, upgradeCommand(turn.change.stage)),
+    'etcd-healthy': etcdHealthy,
+    'node-ready': nodeReady,
+    follow,
+    uncordon,
+  },
+  async end(tx, { parts, state, change }, how) {
+    // Now every server runs the version: new servers get it too.
+    if (how === 'done') await updateCluster(parts, tx, system, state.row.id, { talos_version: versionIn(change) })
+  },
+}

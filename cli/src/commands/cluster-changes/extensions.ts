@@ -1,0 +1,44 @@
+/** The command that changes the extensions and kernel arguments of a cluster's servers. */
+import { clusterGet } from '#contract/clusters/clusters.ts'
+import { command, type Command } from '../../command.ts'
+import { CliError } from '../../exit.ts'
+import * as noun from '../../nouns.ts'
+import { changeOptions, runChange } from './run-change.ts'
+
+/** Entered values; an empty list for `--no-…`; undefined if neither is given, which changes nothing. */
+function wanted(option: string, values: readonly string[], none: boolean): string[] | undefined {
+  if (none && values.length > 0) throw new CliError('usage', `Give either --${option} or --no-${option}s`)
+  return none ? [] : values.length > 0 ? [...values] : undefined
+}
+
+export const extensionCommands: Command[] = [
+  command({
+    name: 'cluster extensions',
+    summary: 'Set the extensions and kernel arguments of servers: they restart one after another with another image of their version.',
+    operands: { cluster: noun.cluster },
+    options: {
+      extension: { kind: 'text', value: 'NAME', help: 'Every wanted extension, such as siderolabs/gvisor; others are removed', many: true },
+      'no-extensions': { kind: 'flag', help: 'Remove all extensions' },
+      'kernel-arg': { kind: 'text', value: 'ARG', help: 'Every wanted extra kernel argument; others are removed', many: true, whole: true },
+      'no-kernel-args': { kind: 'flag', help: 'Remove all extra kernel arguments' },
+      server: { kind: 'text', value: 'SERVER', help: 'Servers to change (default: all)', many: true },
+      ...changeOptions,
+    },
+    examples: ['cluster extensions web --extension siderolabs/gvisor --dry-run', 'cluster extensions web --kernel-arg panic=10 --server brave-otter-042 --yes --wait'],
+    async run(context, { operands, options }) {
+      const { api } = context
+      const extensions = wanted('extension', options.extension, options['no-extensions'])
+      const kernel_args = wanted('kernel-arg', options['kernel-arg'], options['no-kernel-args'])
+      if (extensions === undefined && kernel_args === undefined) throw new CliError('usage', 'Give at least one --extension or --kernel-arg')
+      const cluster = await api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, operands.cluster) } })
+      const node_ids = options.server.map((name) => noun.memberId(cluster, name))
+      const change = {
+        kind: 'extensions' as const,
+        ...(extensions !== undefined && { extensions }),
+        ...(kernel_args !== undefined && { kernel_args }),
+        ...(node_ids.length > 0 && { node_ids }),
+      }
+      return runChange(context, operands.cluster, change, options)
+    },
+  }),
+]

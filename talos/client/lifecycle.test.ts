@@ -1,0 +1,82 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { describe, expect, test } from 'vitest'
+import { ImageService, LifecycleService } from '../proto/gen/machine/lifecycle_pb.ts'
+import { MachineService } from '../proto/gen/machine/machine_pb.ts'
+import { usePeers } from '../testing/peers.ts'
+
+const { maintenance } = usePeers()
+const image = 'factory.example/metal-installer/abc:v1.13.9'
+const message = (value: string) => ({ progress: { response: { case: 'message' as const, value } } })
+const exit = (value: number) => ({ progress: { response: { case: 'exitCode' as const, value } } })
+
+describe('upgrade', () => {
+  test('an installer is pulled to the disk, written from there, and ends with its exit code', async () => {
+    const asked: unknown[] = []
+    const { client } = await maintenance((router) => {
+      router.service(ImageService, {
+        async *pull({ containerd, imageRef }) {
+          asked.push([containerd?.driver, containerd?.namespace, imageRef])
+          yield { response: { case: 'pullProgress' as const, value: {} } }
+          yield { response: { case: 'name' as const, value: imageRef } }
+        },
+      })
+      router.service(LifecycleService, {
+        async *upgrade({ source }) {
+          asked.push(source?.imageName)
+          yield message('copying')
+          yield exit(0)
+        },
+      })
+    })
+    await client.pullInstaller(image)
+    await client.writeInstaller(image)
+    expect(asked).toEqual([[1, 1, image], image])
+  })
+
+  test('a failing installer is an error with its last lines, and a stream that ends early is a lost connection', async () => {
+    let lines = [message('1\n2\n'), message('no space left\n'), exit(1)]
+    const { client } = await maintenance((router) =>
+      router.service(LifecycleService, {
+        async *upgrade() {
+          yield* lines
+        },
+      }),
+    )
+    await expect(client.writeInstaller(image)).rejects.toMatchObject({ kind: 'other', message: 'the installer failed with exit code 1: 1; 2; no space left' })
+    lines = [message('copying')]
+    await expect(client.writeInstaller(image)).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  test('a staged upgrade and a rollback are single calls whose refusals keep the words of Talos', async () => {
+    const asked: unknown[] = []
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, {
+        upgrade: ({ image: ref, stage, preserve }) => {
+          asked.push([ref, stage, preserve])
+          return { messages: [{ ack: 'Upgrade request received' }] }
+        },
+        rollback: () => {
+          throw new ConnectError('system disk not found', Code.FailedPrecondition)
+        },
+      }),
+    )
+    await client.upgrade({ image, stage: true })
+    expect(asked).toEqual([[image, true, true]])
+    await expect(client.rollback()).rejects.toMatchObject({ kind: 'failed_precondition', message: 'system disk not found' })
+  })
+
+  test.each([
+    ['0b5f3b0c-6a3c-4a52-9f0e-3f0d0c8b9a11\n', '0b5f3b0c-6a3c-4a52-9f0e-3f0d0c8b9a11'],
+    ['x'.repeat(10_000), null],
+  ])('the id of a boot is read, or refused', async (text, id) => {
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, {
+        async *read() {
+          yield { bytes: Buffer.from(text) }
+        },
+      }),
+    )
+    if (id === null) await expect(client.bootId()).rejects.toMatchObject({ kind: 'invalid_data' })
+    else expect(await client.bootId()).toBe(id)
+  })
+})
