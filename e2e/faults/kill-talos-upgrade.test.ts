@@ -54,5 +54,6 @@ test.each([
     open: [],
   })
   expect((await patiently(() => call(clusterGet, { params: { id: cluster.id } }))).talos_version).toBe(version)
-  for (const node of nodes) expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject({ operation_id: null, talos: { version } })
+  for (const node of nodes)
+    expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject({ operation_id: null, talos: { version } })
 })

@@ -52,7 +52,10 @@ export function lifecycleCalls(connection: CallContext) {
       const untilMs = options.deadlineMs ?? imageDeadlineMs
       const said: string[] = []
       let code: number | undefined
-      for await (const { progress } of stream(connection, options, { untilMs }, LifecycleService.method.upgrade, { containerd, source: { imageName: image } })) {
+      for await (const { progress } of stream(connection, options, { untilMs }, LifecycleService.method.upgrade, {
+        containerd,
+        source: { imageName: image },
+      })) {
         const response = progress?.response
         if (response?.case === 'exitCode') code = response.value
         else if (response?.case === 'message') {

@@ -22,7 +22,10 @@ describe('installers', () => {
 
   test('a missing version, an unknown schematic and a silent factory are refused, each with its reason', async () => {
     await expect(fresh().demand('v1.13.77', emptySchematicId)).rejects.toMatchObject({ message: 'The image factory does not build Talos v1.13.77' })
-    await expect(fresh().demand('v1.13.9', 'a'.repeat(64))).rejects.toMatchObject({ code: 'factory_refused', message: expect.stringContaining('does not know') })
+    await expect(fresh().demand('v1.13.9', 'a'.repeat(64))).rejects.toMatchObject({
+      code: 'factory_refused',
+      message: expect.stringContaining('does not know'),
+    })
     await server.fault({ kind: 'refuse', status: 503 })
     await expect(fresh().demand('v1.13.9', emptySchematicId)).rejects.toMatchObject({ code: 'factory_unreachable' })
   })

@@ -62,7 +62,8 @@ export function installers({ factory }: { factory: Factory }) {
       throw new Problem('factory_unreachable', `The image factory at ${factory.url} sent an invalid response: the schematic ${short} is not YAML`)
     }
     const read = z.safeParse(Stored, value)
-    if (!read.success) throw new Problem('factory_refused', `The schematic ${short} has settings that Steelyard does not know: ${read.error.issues[0]!.path.join('.')}`)
+    if (!read.success)
+      throw new Problem('factory_refused', `The schematic ${short} has settings that Steelyard does not know: ${read.error.issues[0]!.path.join('.')}`)
     const { overlay, customization } = read.data
     const { systemExtensions, ...others } = customization
     return { overlay, ...others, officialExtensions: systemExtensions?.officialExtensions }

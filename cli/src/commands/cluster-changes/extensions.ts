@@ -24,7 +24,10 @@ export const extensionCommands: Command[] = [
       server: { kind: 'text', value: 'SERVER', help: 'Servers to change (default: all)', many: true },
       ...changeOptions,
     },
-    examples: ['cluster extensions web --extension siderolabs/gvisor --dry-run', 'cluster extensions web --kernel-arg panic=10 --server brave-otter-042 --yes --wait'],
+    examples: [
+      'cluster extensions web --extension siderolabs/gvisor --dry-run',
+      'cluster extensions web --kernel-arg panic=10 --server brave-otter-042 --yes --wait',
+    ],
     async run(context, { operands, options }) {
       const { api } = context
       const extensions = wanted('extension', options.extension, options['no-extensions'])

@@ -94,7 +94,14 @@ export interface WorldOptions {
   readonly talos?: string
 }
 
-export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent, talos = 'v1.13.9' }: WorldOptions = {}): Promise<ClusterWorld> {
+export async function clusterWorld({
+  servers = 6,
+  special = {},
+  speed = 100,
+  seed = 'clusters',
+  log = silent,
+  talos = 'v1.13.9',
+}: WorldOptions = {}): Promise<ClusterWorld> {
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
   writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })

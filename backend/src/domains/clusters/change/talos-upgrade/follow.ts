@@ -23,10 +23,7 @@ export async function follow(turn: ChangeTurn, { nodeId }: StepAt): Promise<Step
     })
     return { waiting: `${m.name} gets its configuration`, againMs: 200 }
   }
-  const [newest, [facts]] = await Promise.all([
-    clusters.newestConfig(parts.db, state.row.id, m.node_id),
-    parts.servers.forPlan(parts.db, [m.node_id]),
-  ])
+  const [newest, [facts]] = await Promise.all([clusters.newestConfig(parts.db, state.row.id, m.node_id), parts.servers.forPlan(parts.db, [m.node_id])])
   if (facts!.drift_since !== null)
     return { waiting: `The configuration of ${m.name} was changed outside of Steelyard: look at the difference, then keep or overwrite it` }
   return newest === undefined || newest.held_at !== null ? 'done' : { waiting: `${m.name} gets its configuration`, againMs: 500 }

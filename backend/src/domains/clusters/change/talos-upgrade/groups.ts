@@ -50,7 +50,9 @@ export function warningsOf({ state }: ChangeView, order: readonly Looked[], cana
   const first = order.find(({ m }) => m.node_id === canary)
   const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.released_at === null)
   return [
-    ...(first && order.length > 1 ? [`${first.m.name} is the first; the others follow by themselves once it is healthy. If it fails, nothing else is changed`] : []),
+    ...(first && order.length > 1
+      ? [`${first.m.name} is the first; the others follow by themselves once it is healthy. If it fails, nothing else is changed`]
+      : []),
     ...(controlPlanes.length === 1 && order.some(({ m }) => m.role === 'control_plane')
       ? ['The cluster has one control plane: the Kubernetes API does not answer while it restarts']
       : []),

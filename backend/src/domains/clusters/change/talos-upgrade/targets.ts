@@ -12,7 +12,8 @@ interface Wanted {
 }
 
 /** The servers that the operation restarts. */
-const changedBy = ({ operation }: ChangeTurn): string[] => operation.steps.flatMap((s) => (prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : []))
+const changedBy = ({ operation }: ChangeTurn): string[] =>
+  operation.steps.flatMap((s) => (prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : []))
 
 /** The installer image of a version and a schematic for this server. @throws Problem not_found */
 async function imageFor({ parts }: ChangeTurn, nodeId: string, { version, schematic }: Wanted): Promise<string> {

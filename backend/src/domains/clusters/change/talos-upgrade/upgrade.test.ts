@@ -68,21 +68,25 @@ describe('a cluster of three control planes and two workers', async () => {
     expect(servers[0]!.steps.map((s) => s.key.split('/')[0])).toEqual(['write', 'drain', 'upgrade', 'etcd-healthy', 'node-ready', 'follow', 'uncordon'])
   })
 
-  test('each server is upgraded alone, workers first and the leader last; etcd keeps its quorum; versions, images and drift follow', { timeout: 120_000 }, async () => {
-    const order = (await plan(cluster.id, change)).groups.flatMap((g) => g.name ?? [])
-    const watching = watch(cluster.name, nodes, 'v1.13.9')
-    const { id } = await world.change(cluster.id, change)
-    const ended = await world.ended(id, 100_000)
-    watching.stop()
-    expect(ended).toMatchObject({ status: 'done', reason: null })
-    expect(watching.seen).toMatchObject({ order, quorumLost: 0 })
-    expect(order.slice(0, 2).toSorted()).toEqual([nodes[3]!.name, nodes[4]!.name].toSorted())
-    expect((await world.cluster(cluster.id)).talos_version).toBe('v1.13.9')
-    for (const node of nodes) {
-      const server = await world.server(node.id)
-      expect(server).toMatchObject({ operation_id: null, talos: { version: 'v1.13.9' } })
-      expect(world.machine(node).disk.state.config).toContain(`:v1.13.9`)
-      expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
-    }
-  })
+  test(
+    'each server is upgraded alone, workers first and the leader last; etcd keeps its quorum; versions, images and drift follow',
+    { timeout: 120_000 },
+    async () => {
+      const order = (await plan(cluster.id, change)).groups.flatMap((g) => g.name ?? [])
+      const watching = watch(cluster.name, nodes, 'v1.13.9')
+      const { id } = await world.change(cluster.id, change)
+      const ended = await world.ended(id, 100_000)
+      watching.stop()
+      expect(ended).toMatchObject({ status: 'done', reason: null })
+      expect(watching.seen).toMatchObject({ order, quorumLost: 0 })
+      expect(order.slice(0, 2).toSorted()).toEqual([nodes[3]!.name, nodes[4]!.name].toSorted())
+      expect((await world.cluster(cluster.id)).talos_version).toBe('v1.13.9')
+      for (const node of nodes) {
+        const server = await world.server(node.id)
+        expect(server).toMatchObject({ operation_id: null, talos: { version: 'v1.13.9' } })
+        expect(world.machine(node).disk.state.config).toContain(`:v1.13.9`)
+        expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
+      }
+    },
+  )
 })
