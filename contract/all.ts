@@ -24,7 +24,9 @@ import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
 import * as restoration from './restoration.ts'
 import * as servers from './servers/servers.ts'
+import * as snapshots from './clusters/changes/snapshots.ts'
 import * as sessions from './sessions.ts'
+import * as stores from './stores.ts'
 import * as takeover from './clusters/takeover.ts'
 import * as subnets from './network/subnets.ts'
 import * as users from './users.ts'
@@ -55,6 +57,8 @@ const declared: readonly Operation[] = [
   takeover,
   changes,
   health,
+  stores,
+  snapshots,
   subnets,
   offers,
   ccs,

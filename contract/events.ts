@@ -16,6 +16,8 @@ export const eventKinds = {
   join_token: 'servers:read',
   operation: 'signed_in',
   offer: 'marketplace:read',
+  store: 'clusters:read',
+  snapshot: 'clusters:read',
   user: 'users:manage',
   invitation: 'users:manage',
   waitlist: 'users:manage',

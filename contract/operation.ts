@@ -24,7 +24,14 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
   readonly body: Body
   readonly answer: Answer
   /** Media type of the response. Anything but JSON is sent as text (a file to download) or as a stream, and `answer` is a string. */
-  readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/csv' | 'text/event-stream' | 'application/x-ndjson'
+  readonly media:
+    | 'application/json'
+    | 'application/yaml'
+    | 'text/plain'
+    | 'text/csv'
+    | 'text/event-stream'
+    | 'application/x-ndjson'
+    | 'application/octet-stream'
   /** Status of success. By default 204 without a body, 202 if the response is an operation that was started, otherwise 200. */
   readonly status: 200 | 201 | 202 | 204
   /**

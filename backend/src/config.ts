@@ -31,6 +31,8 @@ const defaults = {
   STEELYARD_KEY_FILE: undefined,
   STEELYARD_SIMULATE: undefined,
   STEELYARD_DIAL_NETWORKS: undefined,
+  STEELYARD_STORE_FOLDERS: undefined,
+  STEELYARD_STORE_NETWORKS: undefined,
   STEELYARD_TLS_CERT: undefined,
   STEELYARD_TLS_KEY: undefined,
   STEELYARD_TRUSTED_PROXIES: undefined,
@@ -206,6 +208,10 @@ export function readConfig(environment: Environment, folder: string) {
   const simulatedKeysFile = file('STEELYARD_SIMULATE_KEYS')
   if (simulatedKeysFile !== undefined && simulate === undefined) wrong('STEELYARD_SIMULATE_KEYS', 'is for simulated servers only: set STEELYARD_SIMULATE too')
 
+  const storeFolders = items('STEELYARD_STORE_FOLDERS')
+  for (const folder of storeFolders)
+    if (!path.isAbsolute(folder)) wrong('STEELYARD_STORE_FOLDERS', `holds ${folder.slice(0, 60)}, which is not an absolute path`)
+
   const data = dataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
   const config = {
     host,
@@ -219,6 +225,10 @@ export function readConfig(environment: Environment, folder: string) {
     /** Number of simulated servers, or a scenario file. */
     simulate,
     dialNetworks: cidrs('STEELYARD_DIAL_NETWORKS').map((n) => n.cidr),
+    /** Folders in which stores may lie. */
+    storeFolders: storeFolders.length > 0 ? storeFolders : [path.join(data, 'stores')],
+    /** Networks in which the endpoints of S3 stores may be, in addition to public addresses. */
+    storeNetworks: cidrs('STEELYARD_STORE_NETWORKS').map((n) => n.cidr),
     tls,
     trustedProxies,
     /** Networks that may read `/metrics`, in addition to this machine. */

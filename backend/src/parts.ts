@@ -38,6 +38,8 @@ import type { Summary } from './domains/servers/list/summary.ts'
 import { sessionRoutes, sessions as makeSessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
+import { storeRoutes, stores as makeStores } from './domains/stores/stores.ts'
+import { snapshotRoutes, snapshots as makeSnapshots, uses } from './domains/snapshots/snapshots.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
 import { identities as makeIdentities } from './domains/users/identities.ts'
@@ -74,6 +76,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const accounts = makeAccounts(people)
   const apiTokens = makeApiTokens({ ...platform, onRevoked })
   const invitations = makeInvitations(people)
+  const stores = makeStores({ ...platform, uses })
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const factory = makeFactory({ ...platform, url: config.imageFactoryUrl })
@@ -98,6 +101,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   engine.register(pools.reconciler)
   const offers = makeOffers({ ...platform, clusters: core.forPools, servers: clusterUse, installationKey })
   engine.register(offers.reconciler)
+  const snapshots = makeSnapshots({ ...platform, clusters: core.forSnapshots, stores })
+  for (const reconciler of snapshots.reconcilers) engine.register(reconciler)
   const clusterParts: ClusterParts = {
     ...platform,
     ...core,
@@ -110,10 +115,12 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     offers,
     versions,
     installers: installers({ factory }),
+    snapshots,
     dial: fleet.policy,
     async onRemoved(tx, id) {
       await pools.release(tx, id)
       await offers.clusterRemoved(tx, system, id)
+      await snapshots.clusterRemoved(tx, id)
     },
   }
   const clusters = makeClusters(clusterParts)
@@ -142,6 +149,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
       start: async () => void setTimeout(() => void versions.refresh(), firstVersionsMs).unref(),
     },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
+    { name: 'stores', routes: (app) => storeRoutes(app, stores) },
+    { name: 'snapshots', routes: (app) => snapshotRoutes(app, snapshots), start: () => snapshots.resume(), removeOld: () => snapshots.removeOld() },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     { name: 'commitments', routes: (app) => ccRoutes(app, ccs), start: () => ccs.start(), stop: () => ccs.stop() },
     { name: 'clusters', routes: (app) => clusterRoutes(app, clusterParts), start: () => clusters.resume() },
@@ -180,6 +189,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     servers,
     patches,
     clusters,
+    stores,
+    snapshots,
     subnets,
     ccs,
     pools,

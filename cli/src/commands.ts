@@ -19,6 +19,8 @@ import { programCommands } from './commands/program.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { openSessionCommands, sessionCommands } from './commands/session.ts'
+import { snapshotCommands } from './commands/snapshots.ts'
+import { storeCommands } from './commands/stores.ts'
 import { subnetCommands } from './commands/subnets.ts'
 import { takeoverCommands } from './commands/takeover.ts'
 import { tokenCommands } from './commands/tokens.ts'
@@ -38,6 +40,8 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...clusterChangeCommands,
     ...takeoverCommands,
     ...datacenterCommands,
+    ...storeCommands,
+    ...snapshotCommands,
     ...subnetCommands,
     ...offerCommands,
     ...ccCommands,

@@ -19,7 +19,7 @@ export const fileOptions = {
  * Writes a text, or its parts, to a file that only this user can read. If the file exists: throws CliError, or with `replace` puts a new file in its place,
  * because other users may be able to read the old file. If the text isn't complete, no file is left, and an old one stays.
  */
-export async function writeSecretFile(path: string, text: string | AsyncIterable<string>, replace: boolean): Promise<void> {
+export async function writeSecretFile(path: string, text: string | AsyncIterable<string | Uint8Array>, replace: boolean): Promise<void> {
   const target = replace ? `${path}.${randomUUID()}` : path
   try {
     const file = await open(target, 'wx', 0o600)

@@ -13,6 +13,7 @@ import { patchList } from '#contract/patches.ts'
 import { apiTokenList } from '#contract/people/api-tokens.ts'
 import { invitationList, waitlistList } from '#contract/people/invitations.ts'
 import { serverList, serverRows } from '#contract/servers/servers.ts'
+import { storeList } from '#contract/stores.ts'
 import { type Person, userList } from '#contract/users.ts'
 import type { Api } from './api/client.ts'
 import type { Noun } from './command.ts'
@@ -61,13 +62,13 @@ function named<L extends AnyList>(
 }
 
 /** Objects without a name, found by id. */
-const unnamed = (what: 'operation' | 'image' | 'session'): Noun => ({
+const unnamed = (what: 'operation' | 'image' | 'session' | 'snapshot'): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
   example: '0198c0de-0000-7000-8000-000000000001',
   async find(_api, text) {
     if (isId(text)) return { id: text, name: text }
-    throw new CliError('usage', `${oneLine(text)} is not the id of ${what === 'session' ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
+    throw new CliError('usage', `${oneLine(text)} is not the id of ${what.startsWith('s') ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
   },
 })
 
@@ -84,6 +85,7 @@ export const joinToken = named({ value: 'TOKEN', help: 'Name or id of the join t
   prefers: (t) => t.status === 'usable',
 })
 export const apiToken = named({ value: 'TOKEN', help: 'Name or id of the API token', example: 'ci' }, apiTokenList, (t) => t.name)
+export const store = named({ value: 'STORE', help: 'Name or id of the store', example: 'offsite' }, storeList, (s) => s.name)
 const lowerCase = { fold: (text: string) => text.trim().toLowerCase() }
 export const invitation = named(
   { value: 'EMAIL', help: 'Email or id of the invitation', example: 'grace@example.com' },
@@ -108,6 +110,7 @@ export const commitment: Noun = {
 export const operation = unnamed('operation')
 export const image = unnamed('image')
 export const session = unnamed('session')
+export const snapshot = unnamed('snapshot')
 export const user: Noun = {
   value: 'EMAIL',
   help: 'Email or id of the user',

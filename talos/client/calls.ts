@@ -1,9 +1,9 @@
 /** Calls with a deadline, the caller's abort signal, errors as TalosError, and a limit on the size of responses. */
 import { setImmediate } from 'node:timers/promises'
-import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethodClientStreaming, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
 import { GrpcStatus, TalosError, talosError, tooLate } from './errors.ts'
-import { callEach, callStream, type OpenStream } from './grpc.ts'
+import { callEach, callStream, callUpload, type OpenStream } from './grpc.ts'
 import { messageText } from './text.ts'
 
 // Limits for everything that a server sends, because servers are not trusted.
@@ -65,6 +65,30 @@ export async function unary<I extends DescMessage, O extends DescMessage>(
   await each(context, options, method, request, (message) => answers.push(message) === 1)
   if (answers.length !== 1) throw new TalosError('invalid_data', `server sent invalid data (${answers.length} messages)`)
   return answers[0]!
+}
+
+/** Sends the messages of `source`, which may be many, and returns the single response. An error of `source` is thrown as it is. */
+export async function upload<I extends DescMessage, O extends DescMessage>(
+  context: CallContext,
+  options: CallOptions,
+  method: DescMethodClientStreaming<I, O>,
+  source: AsyncIterable<MessageInitShape<I>>,
+): Promise<MessageShape<O>> {
+  let ofSource: { readonly error: unknown } | undefined
+  async function* watched() {
+    try {
+      yield* source
+    } catch (error) {
+      ofSource = { error }
+      throw error
+    }
+  }
+  try {
+    return await callUpload(context.open, method, watched(), { timeoutMs: options.deadlineMs ?? context.deadlineMs, signals: signalsOf(context, options) })
+  } catch (error) {
+    if (ofSource) throw ofSource.error
+    throw await failureOf(error, context, options)
+  }
 }
 
 export interface StreamBounds {

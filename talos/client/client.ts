@@ -6,7 +6,7 @@ import type { GenMessage } from '@bufbuild/protobuf/codegenv2'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { DataSchema, Metadata } from '../proto/gen/common/common_pb.ts'
 import * as proto from '../proto/gen/machine/machine_pb.ts'
-import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
+import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary, upload } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { enumWord, readEvent, type TalosEvent } from './events.ts'
 import { lifecycleCalls } from './lifecycle.ts'
@@ -44,6 +44,10 @@ export interface TalosClient extends ReturnType<typeof talosClient> {}
 const machine = proto.MachineService.method
 const storage = StorageService.method
 
+/** Deadline for reading or uploading a whole database of etcd. */
+const wholeFileMs = 3_600_000
+/** Bytes of a message of an upload. Talos takes at most 32 MiB. */
+const uploadBytes = 64 * 1024
 /** Deadline for calls that do real work on the machine, because these calls take longer than reads. */
 const workDeadlineMs = 60_000
 
@@ -127,10 +131,10 @@ export function talosClient(connection: CallContext & { close: () => void; targe
 
     /**
      * Makes the machine the first member of a new etcd. Call it once per cluster: a second call on this machine fails with `already_exists`; on another control
-     * plane Talos would make a second cluster.
+     * plane Talos would make a second cluster. `recover`: from the snapshot that `etcdRecover` has uploaded.
      */
-    async bootstrap(options: CallOptions = {}): Promise<void> {
-      await ask(machine.bootstrap, {}, work(options))
+    async bootstrap({ recover = false, ...options }: CallOptions & { recover?: boolean } = {}): Promise<void> {
+      await ask(machine.bootstrap, { recoverEtcd: recover }, work(options))
     },
 
     async reboot(options: CallOptions & { mode?: 'default' | 'powercycle' | 'force' } = {}) {
@@ -195,6 +199,8 @@ export function talosClient(connection: CallContext & { close: () => void; targe
         sizeBytes: count(status.dbSize, 'etcd size'),
         /** The part of `sizeBytes` that contains data. */
         inUseBytes: count(status.dbSizeInUse, 'etcd size in use'),
+        /** The index of the last applied entry of the log, as decimal text. */
+        appliedIndex: status.raftAppliedIndex.toString(),
         learner: status.isLearner,
         errors: status.errors.slice(0, maxItems).map((e) => text(e)),
       }
@@ -230,7 +236,18 @@ export function talosClient(connection: CallContext & { close: () => void; targe
 
     /** The whole database of etcd, as consecutive chunks of one file. Up to 8 GiB, etcd's maximum. */
     etcdSnapshot(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-      return bytes({ deadlineMs: 3_600_000, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, machine.etcdSnapshot, {})
+      return bytes({ deadlineMs: wholeFileMs, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, machine.etcdSnapshot, {})
+    },
+
+    /**
+     * Uploads a snapshot, from which a `bootstrap` with `recover` then makes the first member. Refused with `failed_precondition` unless the machine waits for
+     * its bootstrap: etcd has no data there.
+     */
+    async etcdRecover(file: AsyncIterable<Uint8Array>, options: CallOptions = {}): Promise<void> {
+      async function* messages() {
+        for await (const piece of file) for (let at = 0; at < piece.byteLength; at += uploadBytes) yield { bytes: piece.subarray(at, at + uploadBytes) }
+      }
+      one((await upload(connection, { deadlineMs: wholeFileMs, ...options }, machine.etcdRecover, messages())).messages, machine.etcdRecover.name)
     },
 
     /** An admin's kubeconfig, from a control plane. */

@@ -8,10 +8,12 @@
  * `finishStream` with `rst`). The response is complete then and must not be discarded (RFC 9113 §8.1). So reading begins at once, and the request is sent
  * together with its end, which leaves most servers no reason for the reset.
  */
+import { once } from 'node:events'
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type IncomingHttpStatusHeader, type OutgoingHttpHeaders } from 'node:http2'
 import {
   create,
   type DescMessage,
+  type DescMethodClientStreaming,
   type DescMethodServerStreaming,
   type DescMethodUnary,
   fromBinary,
@@ -31,7 +33,7 @@ interface CallBounds {
   readonly signals: readonly AbortSignal[]
 }
 
-type Method<I extends DescMessage, O extends DescMessage> = DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>
+type Method<I extends DescMessage, O extends DescMessage> = DescMethodClientStreaming<I, O> | DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>
 
 interface Receiver {
   message: (bytes: Buffer) => void
@@ -105,11 +107,10 @@ function requestOf<I extends DescMessage>(input: I, request: MessageInitShape<I>
 function begin<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,
   method: Method<I, O>,
-  request: MessageInitShape<I>,
+  body: Buffer | undefined,
   { timeoutMs, signals }: CallBounds,
   receiver: Receiver,
 ): ClientHttp2Stream {
-  const body = requestOf(method.input, request)
   const stream = open({
     ':method': 'POST',
     ':path': `/${method.parent.typeName}/${method.name}`,
@@ -170,7 +171,8 @@ function begin<I extends DescMessage, O extends DescMessage>(
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel)
   }
-  if (!isOver) stream.end(body)
+  // Without a body the caller writes the messages.
+  if (!isOver && body !== undefined) stream.end(body)
   return stream
 }
 
@@ -195,7 +197,7 @@ export function callEach<I extends DescMessage, O extends DescMessage>(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let isEnough = false
-    const stream = begin(open, method, request, bounds, {
+    const stream = begin(open, method, requestOf(method.input, request), bounds, {
       message: (bytes) => {
         if (isEnough || receive(read(method.output, bytes))) return
         isEnough = true
@@ -204,6 +206,43 @@ export function callEach<I extends DescMessage, O extends DescMessage>(
       end: (error) => (error === undefined || isEnough ? resolve() : reject(error)),
     })
   })
+}
+
+/**
+ * Sends the messages of `source` and returns the single response. A slow server slows the source down. If the server answers before the end, the rest isn't
+ * read. Rejects like `callEach`, or with the error of `source`, which ends the call.
+ */
+export async function callUpload<I extends DescMessage, O extends DescMessage>(
+  open: OpenStream,
+  method: DescMethodClientStreaming<I, O>,
+  source: AsyncIterable<MessageInitShape<I>>,
+  bounds: CallBounds,
+): Promise<MessageShape<O>> {
+  const answers: MessageShape<O>[] = []
+  const { promise: over, resolve, reject } = Promise.withResolvers<void>()
+  over.catch(() => undefined)
+  let isOver = false
+  const stream = begin(open, method, undefined, bounds, {
+    message: (bytes) => answers.push(read(method.output, bytes)),
+    end: (error) => {
+      isOver = true
+      if (error === undefined) resolve()
+      else reject(error)
+    },
+  })
+  try {
+    for await (const message of source) {
+      if (isOver) break
+      if (!stream.write(requestOf(method.input, message))) await Promise.race([once(stream, 'drain'), over])
+    }
+    if (!isOver) stream.end()
+  } catch (error) {
+    if (!isOver) stream.close(constants.NGHTTP2_CANCEL)
+    throw error
+  }
+  await over
+  if (answers.length !== 1) throw invalid(`${answers.length} messages`)
+  return answers[0]!
 }
 
 /** The messages of the response. Leaving the loop over them ends the call; a slow reader slows the server down. Throws like `callEach`. */
@@ -217,7 +256,7 @@ export async function* callStream<I extends DescMessage, O extends DescMessage>(
   let unreadBytes = 0
   let ended: { readonly error: unknown } | undefined
   let changed = Promise.withResolvers<void>()
-  const stream = begin(open, method, request, bounds, {
+  const stream = begin(open, method, requestOf(method.input, request), bounds, {
     message: (bytes) => {
       waiting.push(bytes)
       unreadBytes += bytes.length

@@ -60,8 +60,11 @@ export async function* seal(passphrase: string, source: AsyncIterable<Uint8Array
   const salted = Buffer.concat([Buffer.from([cost.log2N, cost.r, cost.p]), randomBytes(saltBytes)])
   const keys = await keysOf(passphrase, cost, salted.subarray(saltAt - costAt))
   known.set(salted.toString('hex'), keys)
-  const { key, check } = keys
-  const head = Buffer.concat([magic, salted, check])
+  yield* sealPieces(keys.key, Buffer.concat([magic, salted, keys.check]), source)
+}
+
+/** The head, then the encrypted pieces. The key must not be used for another file. */
+export async function* sealPieces(key: Uint8Array, head: Buffer, source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   yield head
   let number = 0
   const piece = (bytes: Uint8Array, isLast: boolean): Buffer => {
@@ -111,20 +114,25 @@ async function* after(head: number, source: AsyncIterable<Uint8Array>, give: (he
  */
 export async function* unseal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
-  let keys: Keys | undefined
-  let number = 0
   const rest = after(headBytes, source, (given) => (head = Buffer.from(given)))
+  yield* unsealPieces(rest, async () => ({ head, key: (await openHead(passphrase, head, known)).key }))
+}
+
+/** Decrypts what follows the head. `open` is called once, after the first bytes were read. @throws BackupRefused like `unseal` */
+export async function* unsealPieces(rest: AsyncIterable<Uint8Array>, open: () => Promise<{ head: Buffer; key: Uint8Array }>): AsyncGenerator<Buffer> {
+  let opened: Awaited<ReturnType<typeof open>> | undefined
+  let number = 0
   for await (const { bytes, isLast } of pieces(rest, pieceBytes + tagBytes)) {
-    keys ??= await openHead(passphrase, head, known)
+    opened ??= await open()
     if (bytes.length < tagBytes) throw new BackupRefused('The backup is cut off: its end is missing')
     try {
-      const decipher = createDecipheriv('aes-256-gcm', keys.key, nonceOf(number, isLast), { authTagLength: tagBytes })
-      decipher.setAAD(head)
+      const decipher = createDecipheriv('aes-256-gcm', opened.key, nonceOf(number, isLast), { authTagLength: tagBytes })
+      decipher.setAAD(opened.head)
       decipher.setAuthTag(bytes.subarray(bytes.length - tagBytes))
       yield Buffer.concat([decipher.update(bytes.subarray(0, -tagBytes)), decipher.final()])
     } catch (cause) {
       if (cause instanceof BackupRefused) throw cause
-      const where = `around byte ${headBytes + number * (pieceBytes + tagBytes)}`
+      const where = `around byte ${opened.head.length + number * (pieceBytes + tagBytes)}`
       throw new BackupRefused(isLast ? `The backup is cut off, or was changed ${where}` : `The backup was changed ${where}`, { cause })
     }
     number++

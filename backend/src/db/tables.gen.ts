@@ -131,6 +131,16 @@ export interface Tables {
     checked_at: Date | null
     misses: Generated<number>
   }
+  cluster_recovery: {
+    cluster_id: string
+    operation_id: string
+    snapshot_id: string
+    node_id: string | null
+    uploaded_at: Date | null
+    called_at: Date | null
+    calls: Generated<number>
+    confirmed_at: Date | null
+  }
   cluster_secret: {
     cluster_id: string
     kind: 'bundle' | 'chain_key'
@@ -570,6 +580,64 @@ export interface Tables {
     public_jwk: Json<Columns['signing_key.public_jwk']>
     private_sealed: Uint8Array
     created_at: Date
+  }
+  snapshot: {
+    id: Generated<string>
+    cluster_id: string | null
+    cluster_name: string | null
+    store_id: string
+    object_key: string
+    source_key: string | null
+    made_by: 'request' | 'schedule' | 'import'
+    created_by: string | null
+    status: Generated<'taking' | 'ready' | 'failed' | 'removing' | 'removed'>
+    reason: string | null
+    attempts: Generated<number>
+    taken_from: string | null
+    taken_at: Date | null
+    etcd_version: string | null
+    revision: number | null
+    identity: string | null
+    size_bytes: number | null
+    sha256: string | null
+    stored_bytes: number | null
+    verified_at: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
+  snapshot_schedule: {
+    id: Generated<string>
+    cluster_id: string | null
+    store_id: string
+    every_hours: number
+    at_hour: number
+    keep_count: number | null
+    keep_days: number | null
+    paused: Generated<boolean>
+    begun_for: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
+  }
+  store: {
+    id: Generated<string>
+    name: string
+    kind: 'folder' | 's3'
+    folder: string | null
+    endpoint: string | null
+    region: string | null
+    bucket: string | null
+    prefix: Generated<string>
+    path_style: Generated<boolean>
+    access_key_id: string | null
+    secret_sealed: Uint8Array | null
+    verified_at: Date | null
+    problem: string | null
+    problem_since: Date | null
+    version: Generated<number>
+    created_at: Date
+    updated_at: Date
   }
   subnet: {
     id: Generated<string>

@@ -5,7 +5,18 @@ import { whyRefused } from '../refusal.ts'
 
 const longest = 600
 /** Steelyard's error classes, whose messages are for users. Messages of other errors may contain anything. */
-const forPeople = new Set(['TalosError', 'KubernetesError', 'SealBroken', 'EscrowRefused', 'TooLong', 'Problem', 'FactoryError', 'ConfigError'])
+const forPeople = new Set([
+  'TalosError',
+  'KubernetesError',
+  'SealBroken',
+  'EscrowRefused',
+  'TooLong',
+  'Problem',
+  'FactoryError',
+  'ConfigError',
+  'StoreError',
+  'BackupRefused',
+])
 
 /** Removes long texts that may be keys, because messages of libraries may quote their input. */
 const withoutSecrets = (text: string): string =>

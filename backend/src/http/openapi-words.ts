@@ -9,6 +9,7 @@ import { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters/clusters.ts'
 import { ClusterHealth } from '#contract/clusters/health.ts'
+import { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import { Datacenter } from '#contract/datacenters.ts'
 import { Drift } from '#contract/servers/drift.ts'
 import { Extension, Image, NewImage } from '#contract/images.ts'
@@ -25,6 +26,7 @@ import { Passkey, PasskeyAnswer, PasskeyChallenge } from '#contract/people/passk
 import { ProviderAnswer } from '#contract/people/sign-in.ts'
 import { Eligibility, ListedServer, Resources, Server, ServerEvent } from '#contract/servers/servers.ts'
 import { Session, User } from '#contract/sessions.ts'
+import { NewStore, Store } from '#contract/stores.ts'
 import { Subnet } from '#contract/network/subnet.ts'
 import { AddressRun, NewSubnet } from '#contract/network/subnets.ts'
 import { Takeover, TakeoverServer } from '#contract/clusters/takeover.ts'
@@ -65,6 +67,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   NewInvitation: [NewInvitation, 'Whom to invite, and with which role.'],
   NewJoinToken: [NewJoinToken, 'A join token to create: its lifetime, its number of uses and its datacenter.'],
   NewPatch: [NewPatch, 'A patch to add: strategic-merge YAML for the machine configuration of one server.'],
+  NewStore: [NewStore, 'A store to add: a folder, or a bucket of an S3-compatible service.'],
   NewSubnet: [NewSubnet, 'A subnet to add. Its type is read from the CIDR.'],
   NewUser: [NewUser, 'A user to add.'],
   Offer: [Offer, 'What is sold of one cluster: its resources, its price, and the address whose key lets software act for it.'],
@@ -84,7 +87,10 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Server: [Server, 'A machine, called node in paths. `status` is its state in Steelyard, `talos.stage` the stage that Talos reports.'],
   ServerEvent: [ServerEvent, 'Something that happened to a server.'],
   Session: [Session, 'An open session: a device that is signed in.'],
+  Snapshot: [Snapshot, "A snapshot of a cluster's etcd in a store. Only a snapshot with the status `ready` can be restored."],
+  SnapshotSchedule: [SnapshotSchedule, 'When snapshots of a cluster are taken, and how long they are kept.'],
   Step: [Step, 'One step of an operation.'],
+  Store: [Store, 'A place for snapshots of clusters and for backups of Steelyard.'],
   Subnet: [Subnet, 'Addresses that are routed to a datacenter. A workload subnet is the address pool of one cluster.'],
   Takeover: [Takeover, 'A cluster that was created without Steelyard, as its machines report it, and what taking it over would do.'],
   TakeoverServer: [TakeoverServer, 'A machine of a cluster that is taken over.'],
@@ -103,13 +109,16 @@ const forChanges = (fields: Readonly<Record<string, string>>): Record<string, st
 
 /** Description of a parameter or body field by its name; by `call.name` if the meaning differs in one call. */
 export const meanings: Readonly<Record<string, string>> = {
+  access_key_id: 'Id of the access key of the S3 service.',
   address: 'Street address.',
   'offerAccessAddressSet.address': 'Address with the checksum of EIP-55, such as the `chainAddress` of a cluster.',
   amount: 'Decimal number as text, at most 12 digits before and 8 after the point.',
   addresses: 'IP addresses to contact.',
+  at_hour: 'Hour of the day, UTC, of the first snapshot; the others follow at the interval.',
   arch: 'Processor architecture.',
   basis: 'What an hour at this price pays for: one compute unit, one server, or the whole cluster.',
   body: 'The patch: strategic-merge YAML, one document or several, at most 64 KiB.',
+  bucket: 'Name of the bucket, which must exist.',
   certifications: 'Certifications that the site has.',
   cidr: 'A network in CIDR notation, host bits zero.',
   'clusterImport.addresses': 'Addresses of control planes. Default: the endpoints of the talosconfig.',
@@ -157,16 +166,20 @@ export const meanings: Readonly<Record<string, string>> = {
   datacenter_id: 'Id of the datacenter; null for none, if the call allows it.',
   dry_run: 'True: only report what would be done, and all problems.',
   email: 'Email address; case does not matter.',
+  'storeCreate.endpoint': 'URL of the S3 service, without path, such as https://s3.eu-central-1.amazonaws.com.',
   endpoint: 'Address or DNS name of the Kubernetes API. Default: the address of the first control plane.',
   error: 'Error code of the identity provider.',
   error_description: "The provider's explanation of the error.",
+  every_hours: 'Hours between two snapshots: 1, 2, 3, 4, 6, 8, 12, 24, 48, 72 or 168.',
   exclude: 'Addresses that are never assigned: addresses, CIDRs and a-b ranges, one per line or with commas between.',
   'ccCreate.expires_at': 'End of the commitment, in UTC; null until it is agreed.',
   'ccUpdate.expires_at': 'End of the commitment, in UTC; null until it is agreed.',
   extensions: 'Names of system extensions.',
   facility: 'Name of the building or of its operator.',
   fields: '`list`: only the fields that lists show.',
+  file: 'Name of the file in the store, without the prefix of the store.',
   first_and_last: 'True: the network and broadcast address can be assigned too. For a routed network that is not on a link.',
+  folder: 'Absolute path of a folder inside `STEELYARD_STORE_FOLDERS`, on the machine that Steelyard runs on.',
   follow: 'True: stream new lines until the client disconnects.',
   force: 'True: continue even if the server or the cluster does not answer.',
   'clusterDelete.force': 'True: forget the servers without resetting them.',
@@ -181,6 +194,8 @@ export const meanings: Readonly<Record<string, string>> = {
   interface: 'Link that carries the workload. Default: the link that Steelyard reaches the server on.',
   iss: 'The issuer that the provider names.',
   keep_workload_disks: 'True: do not wipe the workload disks that were named when the server joined its cluster.',
+  keep_count: 'How many snapshots of the schedule are kept; null: not limited.',
+  keep_days: 'How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept.',
   kernel_args: 'Additional kernel arguments, one per item.',
   kubeconfig: "Text of an admin's kubeconfig, to check that it belongs to the same cluster.",
   kubernetes_version: 'Version of Kubernetes. Default: the newest that the Talos version supports.',
@@ -207,6 +222,7 @@ export const meanings: Readonly<Record<string, string>> = {
   notes: 'Free text.',
   offer_id: 'Id of the offer that the capacity is sold with: 0x and 64 lowercase hexadecimal digits; null for none.',
   objects: 'Kinds and ids of the objects.',
+  paused: 'True: the schedule takes no snapshots.',
   page: 'Page, counting from 1.',
   password: 'Password; never trimmed.',
   'passwordChange.password': 'Current password.',
@@ -217,8 +233,10 @@ export const meanings: Readonly<Record<string, string>> = {
   patch_id: 'Id of the saved patch that is being edited; the text in the request is merged instead.',
   patchId: 'Id of the patch, or `static-system` or `default-node`.',
   prereleases: 'True: include alphas, betas and release candidates.',
+  path_style: 'True: the bucket is in the path of URLs. False: it is in the host name.',
   per_page: 'Items per page.',
   pod_cidr: 'Network of the pods.',
+  prefix: 'Begins the name of every object, such as `steelyard/prod`.',
   price: 'Price per hour; null: none yet.',
   power_capacity_kw: 'Power of the site in kW.',
   provider: 'The answer of the identity provider.',
@@ -228,6 +246,7 @@ export const meanings: Readonly<Record<string, string>> = {
   rack_capacity: 'Number of racks that the site has room for.',
   'ccUpdate.reason': 'Why the commitment failed or is removed.',
   refresh_token: 'The refresh token of the session.',
+  region: 'Region of the bucket.',
   return_to: 'Path of the console to which the user returns afterwards.',
   role: 'Role, which determines what the user may do.',
   'clusterCreate.role': 'Role of the server in the cluster.',
@@ -235,6 +254,7 @@ export const meanings: Readonly<Record<string, string>> = {
   rotate: 'True: also return a new refresh token, which replaces the old one.',
   scopes: 'What the token may do; at most what its user may do.',
   seen: 'The `seen` value of `serverDrift`. The request is refused if the configuration has changed since.',
+  secret_access_key: 'Secret access key. Stored encrypted and never returned.',
   secrets: 'Text of the secrets bundle, as `talosctl gen secrets` writes it.',
   secureboot: 'True: the image is signed for SecureBoot.',
   search: 'Search, filters and order of the list, as in the URL.',
@@ -254,10 +274,14 @@ export const meanings: Readonly<Record<string, string>> = {
   'offerUpdate.status': '`listed`: the offer is sold. `withdrawn`: it is not sold any more.',
   'ccCreate.status': '`waiting_delegation` commits the capacity at once: its terms are then fixed.',
   'ccUpdate.status': 'The new status, which must be one that may follow the present one.',
+  store: 'Only objects in this store, by name or id.',
+  store_id: 'Id of a store.',
   subnet_ids: 'All subnets that the cluster should have. Other subnets of the cluster are unassigned.',
   tail: 'Number of lines to return, counted from the end of the log.',
   talosconfig: "Text of an admin's talosconfig, instead of the bundle: the secrets are then read from a control plane.",
   talos_version: 'Version of Talos. Default: the newest supported version.',
+  'storeCreate.kind': '`folder`: of the machine that Steelyard runs on. `s3`: a bucket of an S3-compatible service.',
+  'storeList.kind': 'Only stores of this kind.',
   'appliedMove.kind': 'Kind of the object.',
   'appliedMove.id': 'Id of the object.',
   'imageCreate.talos_version': 'Version of Talos on the image.',
@@ -353,6 +377,18 @@ export const bodies: Readonly<Record<string, unknown>> = {
   serverUpdate: { name: 'calm-heron-204' },
   sessionProve: { password: 'correct horse battery' },
   sessionProveProvider: { return_to: '/infra/clusters' },
+  snapshotImport: { store_id: id(9), file: 'import/snapshot.db' },
+  snapshotScheduleSet: { store_id: id(9), every_hours: 6, keep_count: 28 },
+  storeCreate: {
+    name: 'offsite',
+    kind: 's3',
+    endpoint: 'https://s3.example.com',
+    region: 'eu-central-1',
+    bucket: 'steelyard',
+    access_key_id: 'AKIA0000000000000000',
+    secret_access_key: 'the secret access key',
+  },
+  storeUpdate: { name: 'offsite-2' },
   subnetCreate: { name: 'edge-a', datacenter_id: id(1), cidr: '203.0.113.0/26', gateway: '203.0.113.1', exclude: ['203.0.113.2-203.0.113.9'] },
   subnetImport: { csv: 'name,cidr,datacenter\nedge-a,203.0.113.0/26,PL-POZ-1\n', dry_run: true },
   subnetUpdate: { exclude: ['203.0.113.2-203.0.113.15'] },

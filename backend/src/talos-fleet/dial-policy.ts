@@ -27,7 +27,7 @@ const simulated = cidr('127.20.0.0/16')
  * Networks that are never dialled, regardless of the setting: this machine, link-local and non-host addresses, cloud metadata services.
  * IPv6 ranges that embed IPv4 addresses are refused (RFC 6052 and 3056), because they could be used to bypass this list.
  */
-const never: Readonly<Record<string, readonly Cidr[]>> = {
+export const never: Readonly<Record<string, readonly Cidr[]>> = {
   'is this machine itself': ['127.0.0.0/8'].map(cidr),
   'is a metadata service': ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128', 'fd20:ce::254/128'].map(cidr),
   'is link-local, where metadata services are': ['169.254.0.0/16'].map(cidr),

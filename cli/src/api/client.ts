@@ -9,7 +9,7 @@ import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
 import type { Contexts } from './contexts.ts'
-import { partsOf } from './long-read.ts'
+import { bytesOf, textOf } from './long-read.ts'
 import type { Sessions } from './sessions.ts'
 import { openStream, readEvents } from './stream.ts'
 
@@ -243,6 +243,37 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
     return token
   }
 
+  /** The bytes of a long response, with the token refreshed and the identity proved if necessary. */
+  async function* long<O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<Uint8Array> {
+    check(operation, ask)
+    const base = await url()
+    checkSafe(base, env)
+    const stop = new AbortController()
+    const open = async (token: string) => {
+      const timer = setTimeout(() => stop.abort(new DOMException('There is no response', 'TimeoutError')), timeoutMs)
+      const headers = { accept: operation.media, authorization: `Bearer ${token}` }
+      return fetch(base + pathOf(operation, ask), { redirect: 'manual', signal: stop.signal, headers }).finally(() => clearTimeout(timer))
+    }
+    try {
+      let token = await tokenOf(base)
+      let answer = await open(token)
+      if (answer.status === 401 && !env['STEELYARD_TOKEN']) {
+        token = (await refresh(base, token)) ?? token
+        answer = await open(token)
+      }
+      if (operation.proof === true && answer.status === 409) {
+        const refused = refusal(base, answer.status, await answer.text())
+        if (refused.body?.code !== 'proof_needed') throw refused
+        await prove(base, token, refused)
+        answer = await open(token)
+      }
+      if (answer.status !== operation.status || !answer.body) throw refusal(base, answer.status, await answer.text())
+      yield* bytesOf(answer.body, timeoutMs)
+    } catch (e) {
+      throw e instanceof CliError ? e : unreachable(base, e)
+    }
+  }
+
   return {
     /** Address of the API. */
     url,
@@ -278,29 +309,9 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
      * Calls a read whose response is long, and yields the text of the response in parts. Throws CliError; `unreachable` if the connection is cut before the
      * end, so that a part isn't taken for the whole.
      */
-    async *read<O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<string> {
-      check(operation, ask)
-      const base = await url()
-      checkSafe(base, env)
-      const stop = new AbortController()
-      const open = async (token: string) => {
-        const timer = setTimeout(() => stop.abort(new DOMException('There is no response', 'TimeoutError')), timeoutMs)
-        const headers = { accept: operation.media, authorization: `Bearer ${token}` }
-        return fetch(base + pathOf(operation, ask), { redirect: 'manual', signal: stop.signal, headers }).finally(() => clearTimeout(timer))
-      }
-      try {
-        const token = await tokenOf(base)
-        let answer = await open(token)
-        if (answer.status === 401 && !env['STEELYARD_TOKEN']) {
-          const next = await refresh(base, token)
-          if (next !== null) answer = await open(next)
-        }
-        if (answer.status !== operation.status || !answer.body) throw refusal(base, answer.status, await answer.text())
-        yield* partsOf(answer.body, timeoutMs)
-      } catch (e) {
-        throw e instanceof CliError ? e : unreachable(base, e)
-      }
-    },
+    read: <O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<string> => textOf(long(operation, ask)),
+    /** Like `read`, for a file that isn't text. */
+    readBytes: long,
     /**
      * Reads the stream of events until it ends: with the access token, or if it is silent. Calls `onEvent` for each event, and once at the beginning, because
      * something may have changed before. Throws CliError, or the error of the connection.

@@ -1,12 +1,11 @@
 /** Responses that are too long for the memory, or take long because the server works on them. */
 
 /**
- * Yields the text of a response in parts. Throws what the connection throws, and a `TimeoutError` if nothing arrives for `silentMs`.
+ * Yields the bytes of a response in parts. Throws what the connection throws, and a `TimeoutError` if nothing arrives for `silentMs`.
  * A response that ends before its end, because the server cut the connection, throws too.
  */
-export async function* partsOf(body: ReadableStream<Uint8Array>, silentMs: number): AsyncGenerator<string> {
+export async function* bytesOf(body: ReadableStream<Uint8Array>, silentMs: number): AsyncGenerator<Uint8Array> {
   const reader = body.getReader()
-  const decoder = new TextDecoder()
   try {
     for (;;) {
       let timer: NodeJS.Timeout | undefined
@@ -16,11 +15,17 @@ export async function* partsOf(body: ReadableStream<Uint8Array>, silentMs: numbe
       // The time that the reader of the parts takes doesn't count.
       const { done, value } = await Promise.race([reader.read(), silent]).finally(() => clearTimeout(timer))
       if (done) return
-      yield decoder.decode(value, { stream: true })
+      yield value
     }
   } finally {
     await reader.cancel().catch(() => undefined)
   }
+}
+
+/** Decodes bytes to text. */
+export async function* textOf(parts: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  for await (const part of parts) yield decoder.decode(part, { stream: true })
 }
 
 /** Joins parts to lines. A last line without an end is left out, because it isn't whole. */

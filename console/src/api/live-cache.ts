@@ -17,6 +17,8 @@ const concerned: Record<EventKind, readonly string[]> = {
   join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],
   offer: ['offer', 'cluster', 'cc'],
+  store: ['store'],
+  snapshot: ['snapshot', 'cluster'],
   user: ['user', 'profile', 'waitlist'],
   invitation: ['invitation', 'waitlist'],
   waitlist: ['waitlist'],

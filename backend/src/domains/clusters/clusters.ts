@@ -98,11 +98,11 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   })
 }
 
-async function shown({ db, engine, subnets, offers }: ClusterParts, rows: readonly store.ListedCluster[]): Promise<Cluster[]> {
+async function shown({ db, engine, subnets, offers, snapshots }: ClusterParts, rows: readonly store.ListedCluster[]): Promise<Cluster[]> {
   const ids = rows.map((r) => r.id)
   const names = await subnets.namesByCluster(db, ids)
   const states = await offers.statesOf(db, ids)
-  const troubles = await troublesOf(db, engine)
+  const troubles = await troublesOf(db, { engine, snapshots })
   return rows.map((row) => present(row, states.get(row.id), names.get(row.id), troubles.get(row.id)?.slice()))
 }
 
@@ -150,8 +150,8 @@ const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string
   })
 
 /** For the overview: number of clusters by status, and clusters with problems. */
-async function clusterSummary({ db, engine }: ClusterParts): Promise<{ counts: Overview['clusters']; ailing: Attention[] }> {
-  const [counts, ailing, troubles] = await Promise.all([store.countByStatus(db), store.ailing(db), troublesOf(db, engine)])
+async function clusterSummary({ db, engine, snapshots }: ClusterParts): Promise<{ counts: Overview['clusters']; ailing: Attention[] }> {
+  const [counts, ailing, troubles] = await Promise.all([store.countByStatus(db), store.ailing(db), troublesOf(db, { engine, snapshots })])
   const troubled = await store.named(
     db,
     [...troubles.keys()].filter((id) => !ailing.some((c) => c.id === id)),

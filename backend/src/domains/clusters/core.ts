@@ -5,6 +5,7 @@ import type { TalosRole } from '#talos/pki/certificates.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
+import { forSnapshots } from './change/snapshots/for-snapshots.ts'
 import { forgetServer } from './leave/leaving.ts'
 import { outside } from './outside.ts'
 import { kubernetesOf } from './kubernetes.ts'
@@ -32,7 +33,7 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
     outside: outside(parts),
     forgetServer: (caller: Caller, nodeId: string, options: Parameters<typeof forgetServer>[3]) => forgetServer(parts, caller, nodeId, options),
   }
-  return { secrets, access, forPools: forPools(parts) }
+  return { secrets, access, forPools: forPools(parts), forSnapshots: forSnapshots(parts) }
 }
 
 export type PoolCluster = NonNullable<Awaited<ReturnType<ForPools['find']>>>

@@ -15,6 +15,7 @@ import type { Patches } from '../patches/patches.ts'
 import type { PatchRendering } from '../patches/reading.ts'
 import type { ForClusters } from '../servers/for-clusters.ts'
 import type { ServerFacts } from '../servers/present.ts'
+import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Subnets } from '../subnets/subnets.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
@@ -34,6 +35,7 @@ export interface ClusterParts extends CoreParts {
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
+  readonly snapshots: Pick<Snapshots, 'problems'>
   readonly audit: Pick<Audit, 'events'>
   /** Called in the transaction that removes a cluster, so that other domains can free their objects. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>

@@ -82,6 +82,16 @@ export async function find(on: On, id: string): Promise<ListedCluster | undefine
   return row && (await withMembers(on, [row]))[0]
 }
 
+/** The id of the cluster with this id or name. */
+export const idOf = async (on: On, text: string): Promise<string | undefined> =>
+  (
+    await on
+      .selectFrom('cluster')
+      .select('id')
+      .where((e) => e.or([e(sql<string>`id::text`, '=', text), e.and([e('name', '=', text), e('deleted_at', 'is', null)])]))
+      .executeTakeFirst()
+  )?.id
+
 /** The cluster, with its row locked until the transaction ends. */
 export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
   tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()

@@ -88,7 +88,7 @@ test('a control plane that etcd does not list is shown as no member, and an unna
     address: `10.0.0.${n}`,
     failed: null,
     ill: null,
-    status: { memberId: String(n), leaderId: '1', version: '3.6.12', sizeBytes: 1, inUseBytes: 1, learner: false, errors: [] },
+    status: { memberId: String(n), leaderId: '1', version: '3.6.12', sizeBytes: 1, inUseBytes: 1, appliedIndex: '7', learner: false, errors: [] },
     members: [1, 2].map((m) => ({
       id: String(m),
       hostname: m === 2 ? '' : `cp-${m}`,

@@ -25,9 +25,16 @@ function whatFails(queue: string, name: string): string {
 }
 
 /** Repeated failures by cluster id, including those that a running operation shows. */
-export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): Promise<ReadonlyMap<string, readonly Trouble[]>> {
+export async function troublesOf(
+  on: Db | Tx,
+  { engine, snapshots }: { engine: Pick<Engine, 'failing'> } & Pick<ClusterParts, 'snapshots'>,
+): Promise<ReadonlyMap<string, readonly Trouble[]>> {
   const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
-  if (failing.length === 0) return new Map()
+  const unsaved = [...(await snapshots.problems(on))].map(([id, reason]) => ({
+    id,
+    trouble: { node_id: null, message: `The last snapshot failed: ${reason}` },
+  }))
+  if (failing.length === 0 && unsaved.length === 0) return new Map()
   const members = new Map((await store.presentMembers(on)).map((m) => [m.node_id, m]))
   const found = failing.flatMap((work) => {
     const { nodeId, clusterId } = placeOf(work) ?? {}
@@ -36,7 +43,7 @@ export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): 
     if (id === undefined) return []
     return [{ id, trouble: { node_id: member?.node_id ?? null, message: `${whatFails(work.queue, member?.name ?? 'a server')}: ${work.reason}` } }]
   })
-  return new Map([...Map.groupBy(found, (f) => f.id)].map(([id, list]) => [id, list.map((f) => f.trouble)]))
+  return new Map([...Map.groupBy([...found, ...unsaved], (f) => f.id)].map(([id, list]) => [id, list.map((f) => f.trouble)]))
 }
 
 /** Emits `cluster.updated` when a repeated failure of the cluster appears, changes or disappears. */

@@ -1,0 +1,106 @@
+/** What the snapshots domain may call: a cluster's facts, and its etcd. */
+import type { TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Db, Tx } from '../../../../db/db.ts'
+import type { Caller } from '../../../../http/caller.ts'
+import { type CoreParts, updateCluster } from '../../parts.ts'
+import * as store from '../../store.ts'
+
+export type ForSnapshots = ReturnType<typeof forSnapshots>
+
+/** Time limit in ms for asking a control plane about its etcd. */
+const askMs = 8_000
+
+interface Source {
+  readonly nodeId: string
+  readonly name: string
+  readonly isLeader: boolean
+  readonly appliedIndex: bigint
+  readonly version: string
+}
+
+/** The best source first: a follower, because reading the database costs its machine time; of several the one that is least behind. */
+const best = (a: Source, b: Source): number =>
+  Number(a.isLeader) - Number(b.isLeader) || (a.appliedIndex === b.appliedIndex ? (a.name < b.name ? -1 : 1) : a.appliedIndex > b.appliedIndex ? -1 : 1)
+
+export function forSnapshots(parts: CoreParts) {
+  const { db, servers, secrets } = parts
+
+  const find = async (on: Db | Tx, id: string) => {
+    const row = await store.find(on, id)
+    return (
+      row && {
+        id,
+        name: row.name,
+        version: row.version,
+        talosVersion: row.talos_version,
+        isLeaving: row.wanted === 'removed',
+        hasControlPlane: row.control_plane_at !== null,
+      }
+    )
+  }
+
+  /** What a control plane reports of its etcd, or why it is no source. */
+  const ask = async (m: store.MemberRow, signal: AbortSignal): Promise<Source | string> => {
+    try {
+      const credentials = (await secrets.talosAdmin(m.cluster_id))!
+      const connection = await servers.connection(m.node_id)
+      return await connection.secure(
+        credentials,
+        async (client) => {
+          const etcd = (await client.services()).find((s) => s.id === 'etcd')
+          if (etcd?.state !== 'Running' || etcd.healthy !== true)
+            return `etcd on ${m.name} is ${etcd?.healthy === false ? 'not healthy' : (etcd?.state.toLowerCase() ?? 'not there')}`
+          const status = await client.etcdStatus()
+          if (status.learner) return `${m.name} is still learning the content of etcd`
+          if (status.errors.some((e) => /corrupt/i.test(e))) return `etcd on ${m.name} reports damaged data`
+          return {
+            nodeId: m.node_id,
+            name: m.name,
+            isLeader: status.memberId === status.leaderId,
+            appliedIndex: BigInt(status.appliedIndex),
+            version: status.version,
+          }
+        },
+        { signal: AbortSignal.any([signal, AbortSignal.timeout(askMs)]), deadlineMs: askMs },
+      )
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      if (!(error instanceof TalosError || error instanceof Problem || (error instanceof Error && error.name === 'TimeoutError'))) throw error
+      return `${m.name}: ${error instanceof TalosError || error instanceof Problem ? error.message : `no answer within ${askMs / 1000} s`}`
+    }
+  }
+
+  return {
+    find,
+    /** Locks the cluster's row until the transaction ends. */
+    lock: async (tx: Tx, id: string) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
+    /** The id of the cluster with this id or name; undefined if there is none. */
+    idOf: async (on: Db | Tx, text: string): Promise<string | undefined> => store.idOf(on, text),
+    /** Increments the cluster's version and emits `cluster.updated`. */
+    touch: (tx: Tx, caller: Caller, id: string) => updateCluster(parts, tx, caller, id),
+
+    /**
+     * Reads the etcd of a cluster from its best member. `read` gets the bytes of the snapshot and must consume them.
+     * @throws Problem `cluster_not_ready` with the reason if no member can be read; TalosError if the reading breaks off
+     */
+    async readEtcd<T>(
+      id: string,
+      signal: AbortSignal,
+      read: (from: { name: string; version: string }, bytes: AsyncIterable<Uint8Array>) => Promise<T>,
+    ): Promise<T> {
+      const state = await store.load(db, id)
+      if (!state) throw new Problem('not_found', `Cluster ${id} not found`)
+      const asked = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
+      const answers = await Promise.all(asked.map((m) => ask(m, signal)))
+      const [source] = answers.filter((a): a is Source => typeof a !== 'string').toSorted(best)
+      if (!source) {
+        const [why] = answers.filter((a) => typeof a === 'string')
+        throw new Problem('cluster_not_ready', `No control plane of ${state.row.name} has a healthy etcd${why === undefined ? '' : `: ${why}`}`)
+      }
+      const connection = await servers.connection(source.nodeId)
+      return connection.secure((await secrets.talosAdmin(id))!, (client: TalosClient) => read(source, client.etcdSnapshot({ signal })), { signal })
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/** Dependencies of the snapshots domain, its queues, and the beginning of a snapshot. */
+import { randomUUID } from 'node:crypto'
+import type { Tx } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
+import type { ForSnapshots } from '../clusters/change/snapshots/for-snapshots.ts'
+import type { Stores } from '../stores/stores.ts'
+import * as store from './store.ts'
+
+export interface SnapshotParts extends Platform {
+  readonly clusters: ForSnapshots
+  readonly stores: Pick<Stores, 'open' | 'hold' | 'note'>
+}
+
+/** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that the hold of a cluster after a restore also holds its snapshots. */
+export const snapshotQueue = 'snapshot'
+/** Queue of schedules; the key is the cluster's id. */
+export const scheduleQueue = 'snapshot-schedule'
+
+export const nowOf = ({ clock }: Pick<Platform, 'clock'>): Date => new Date(clock.now())
+
+export const wakeSnapshot = (engine: Pick<Engine, 'wake'>, tx: Tx, { id, cluster_id }: { id: string; cluster_id: string | null }): Promise<void> =>
+  engine.wake(tx, snapshotQueue, `${cluster_id}/${id}`)
+
+interface Beginning {
+  readonly cluster: { readonly id: string; readonly name: string }
+  readonly storeId: string
+  readonly madeBy: 'request' | 'schedule' | 'import'
+  /** The file in the store that is imported. */
+  readonly source?: string
+}
+
+/** Begins a snapshot in the caller's transaction. @throws Problem not_found for the store */
+export async function begin(parts: SnapshotParts, tx: Tx, caller: Caller, { cluster, storeId, madeBy, source }: Beginning): Promise<store.SnapshotRow> {
+  await parts.stores.hold(tx, storeId)
+  const id = randomUUID()
+  const at = nowOf(parts)
+  const row = await store.insert(tx, {
+    id,
+    cluster_id: cluster.id,
+    cluster_name: cluster.name,
+    store_id: storeId,
+    object_key: `clusters/${cluster.id}/${id}`,
+    source_key: source ?? null,
+    made_by: madeBy,
+    created_by: callerName(caller),
+    created_at: at,
+    updated_at: at,
+  })
+  await parts.tell(tx, caller, { name: 'snapshot.created', object: { kind: 'snapshot', id }, version: row.version })
+  await wakeSnapshot(parts.engine, tx, row)
+  return row
+}

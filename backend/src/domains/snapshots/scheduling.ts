@@ -1,0 +1,31 @@
+/**
+ * Begins the snapshots of schedules. The time in the series is stored with the snapshot in one transaction, so that each time gives one snapshot, whichever
+ * process runs. Times that passed while Steelyard was away give one snapshot together.
+ */
+import type { Reconciler } from '../../engine/engine.ts'
+import { system } from '../../http/caller.ts'
+import { begin, scheduleQueue, type SnapshotParts } from './parts.ts'
+import { lastTime, nextTime } from './schedule.ts'
+import * as store from './store.ts'
+
+/** Interval of looks while the last snapshot of the schedule is still under way, in ms. */
+const busyMs = 30_000
+
+export const scheduling = (parts: SnapshotParts): Reconciler => ({
+  queue: scheduleQueue,
+  reconcile: (job) =>
+    job.fence.write(async (tx) => {
+      const cluster = await parts.clusters.lock(tx, job.key)
+      const row = await store.lockSchedule(tx, job.key)
+      if (!row || !cluster || row.paused || cluster.isLeaving) return undefined
+      const now = job.now()
+      const last = lastTime(row, now)
+      // After the clock was set back, `begun_for` may be in the future; the series continues when it is reached again.
+      if (last > row.begun_for!.getTime()) {
+        if (await store.isTaking(tx, cluster.id)) return { againMs: busyMs }
+        await begin(parts, tx, system, { cluster, storeId: row.store_id, madeBy: 'schedule' })
+        await store.noteBegun(tx, row.id, new Date(last))
+      }
+      return { againMs: nextTime(row, now) - now }
+    }),
+})

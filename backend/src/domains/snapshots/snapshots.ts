@@ -1,0 +1,229 @@
+/** Use cases of snapshots and their schedules. The work is done by reconcilers (`taking.ts`, `scheduling.ts`). */
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import {
+  canUseSnapshot,
+  type Snapshot,
+  snapshotDownload,
+  snapshotGet,
+  snapshotImport,
+  snapshotList,
+  snapshotRemove,
+  snapshotScheduleGet,
+  snapshotScheduleRemove,
+  snapshotScheduleSet,
+  type SnapshotSchedule,
+  type SnapshotScheduleWish,
+  snapshotVerify,
+} from '#contract/clusters/changes/snapshots.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { unsealWithKey } from '../../backup/key-sealed.ts'
+import { BackupRefused } from '../../backup/sealed.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { serve, serveStream } from '../../http/serve.ts'
+import { checkVersion, existing, type Versions } from '../../http/tags.ts'
+import { SealBroken } from '../../vault/cipher.ts'
+import { StoreError } from '../stores/object-store.ts'
+import { begin, nowOf, scheduleQueue, type SnapshotParts, wakeSnapshot } from './parts.ts'
+import { present, presentSchedule } from './present.ts'
+import { lastTime } from './schedule.ts'
+import { scheduling } from './scheduling.ts'
+import * as store from './store.ts'
+import { readWhole, taking } from './taking.ts'
+
+export { uses } from './store.ts'
+
+export function snapshotRoutes(app: FastifyInstance, snapshots: Snapshots): void {
+  const on = serve(app)
+  const heavy = serve(app, { heavy: true })
+  on(snapshotList, ({ query }) => snapshots.list(query))
+  on(snapshotGet, ({ params }) => snapshots.get(params.id))
+  on(snapshotRemove, ({ caller, params, ifMatch }) => snapshots.remove(caller, params.id, ifMatch).then(() => undefined))
+  heavy(snapshotVerify, ({ caller, params, signal }) => snapshots.verify(caller, params.id, signal))
+  on(snapshotImport, ({ caller, params, body }) => snapshots.importFile(caller, params.id, body))
+  on(snapshotScheduleGet, async ({ params }) => ({ schedule: await snapshots.schedule(params.id) }))
+  on(snapshotScheduleSet, ({ caller, params, body, ifMatch }) => snapshots.setSchedule(caller, params.id, body, ifMatch))
+  on(snapshotScheduleRemove, ({ caller, params, ifMatch }) => snapshots.removeSchedule(caller, params.id, ifMatch).then(() => undefined))
+  serveStream(app, { isWhole: true })(snapshotDownload, ({ caller, params, signal, saveAs }) => snapshots.download(caller, params.id, { signal, saveAs }))
+}
+
+export type Snapshots = ReturnType<typeof snapshots>
+
+/** Failed snapshots, and rows of removed ones, are forgotten after this time, in ms. */
+const forgetMs = 30 * 24 * 3_600_000
+
+export function snapshots(parts: SnapshotParts) {
+  const { db, clock, record, engine, clusters, stores, vault } = parts
+  const targetOf = (row: store.SnapshotRow) => ({ kind: 'cluster', id: row.cluster_id!, name: row.cluster_name! })
+  const found = async (on: Db | Tx, id: string, ifMatch?: Versions): Promise<store.SnapshotRow> => {
+    const row = existing(await store.find(on, id), 'snapshot', ifMatch)
+    if (row.cluster_id === null) throw new Problem('not_found', 'There is no such snapshot')
+    return row
+  }
+  const usable = async (id: string): Promise<store.SnapshotRow> => {
+    const row = await found(db, id)
+    const verdict = canUseSnapshot(present(row))
+    if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+    return row
+  }
+  const demandCluster = async (on: Db | Tx, id: string) => {
+    const cluster = await clusters.find(on, id)
+    if (!cluster) throw new Problem('not_found', `Cluster ${id} not found`)
+    return cluster
+  }
+  const shownSchedule = async (on: Db | Tx, clusterId: string): Promise<SnapshotSchedule | null> => {
+    const row = await store.schedule(on, clusterId)
+    if (!row) return null
+    return presentSchedule(row, clock.now(), { newest: await store.newestReady(on, clusterId), last: await store.lastScheduled(on, clusterId) })
+  }
+
+  return {
+    reconcilers: [taking(parts), scheduling(parts)],
+
+    async list(query: Input<typeof snapshotList>['query']): Promise<Page<Snapshot>> {
+      const { rows, total } = await store.page(db, query)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
+    /** @throws Problem not_found */
+    get: async (id: string): Promise<Snapshot> => present(await found(db, id)),
+
+    /** @throws Problem not_found, stale; operation_running if a cluster is being restored from it */
+    remove: (caller: Caller, id: string, ifMatch: Versions): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const row = existing(await store.lock(tx, id), 'snapshot', ifMatch)
+        if (row.cluster_id === null) throw new Problem('not_found', 'There is no such snapshot')
+        if (await store.isRestored(tx, id))
+          throw new Problem('operation_running', 'A cluster is being restored from this snapshot: wait until the restore has ended')
+        if (row.status === 'removing') return
+        const { version } = await store.update(tx, id, { status: 'removing', reason: null, updated_at: nowOf(parts) })
+        await record(tx, caller, {
+          action: 'cluster.snapshot_removed',
+          target: targetOf(row),
+          before: present(row),
+          after: { key: row.object_key, snapshot: id },
+          event: { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version },
+        })
+        await wakeSnapshot(engine, tx, row)
+      }),
+
+    /** Reads the file from its store and checks it. A damaged file makes the snapshot failed. @throws Problem not_found, transition_refused, store_refused */
+    async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Snapshot> {
+      const row = await usable(id)
+      let damage: string | null = null
+      try {
+        const file = await readWhole(parts, await stores.open(row.store_id), row, signal)
+        if (file.sha256 !== row.sha256) damage = 'The store holds another file than was written to it'
+      } catch (error) {
+        const isMissing = error instanceof StoreError && error.kind === 'missing'
+        if (error instanceof BackupRefused || isMissing) damage = error.message
+        else if (error instanceof StoreError || error instanceof SealBroken) throw new Problem('store_refused', error.message)
+        else throw error
+      }
+      return inTransaction(db, async (tx) => {
+        const now = await store.lock(tx, id)
+        if (now?.status !== 'ready') return present(await found(tx, id))
+        const change = damage === null ? { verified_at: nowOf(parts) } : ({ status: 'failed', reason: damage } as const)
+        const { version } = await store.update(tx, id, { ...change, updated_at: nowOf(parts) })
+        const event = { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version } as const
+        if (damage === null) await parts.tell(tx, caller, event)
+        else await record(tx, caller, { action: 'cluster.snapshot_damaged', target: targetOf(row), after: { reason: damage, snapshot: id }, event })
+        return present(await found(tx, id))
+      })
+    },
+
+    /** The plain bytes of the snapshot. @throws Problem not_found, transition_refused, store_refused */
+    async download(
+      caller: Caller,
+      id: string,
+      { signal, saveAs }: { signal: AbortSignal; saveAs: (name: string) => void },
+    ): Promise<AsyncIterable<Uint8Array>> {
+      const row = await usable(id)
+      const bytes = unsealWithKey(vault, row.id, (await stores.open(row.store_id)).get(row.object_key, signal))
+      const first = await bytes.next().catch((error: unknown) => {
+        throw error instanceof StoreError || error instanceof BackupRefused || error instanceof SealBroken ? new Problem('store_refused', error.message) : error
+      })
+      await inTransaction(db, (tx) =>
+        record(tx, caller, { action: 'cluster.snapshot_downloaded', target: targetOf(row), after: { key: row.object_key, snapshot: id } }),
+      )
+      saveAs(`${row.cluster_name}-${row.taken_at!.toISOString().slice(0, 16).replaceAll(/[-:]/g, '')}.etcd`)
+      return (async function* () {
+        if (!first.done) yield first.value
+        yield* bytes
+      })()
+    },
+
+    /** @throws Problem not_found for the cluster or the store */
+    importFile: (caller: Caller, clusterId: string, { store_id, file }: Input<typeof snapshotImport>['body']): Promise<Snapshot> =>
+      inTransaction(db, async (tx) => {
+        const cluster = await demandCluster(tx, clusterId)
+        const row = await begin(parts, tx, caller, { cluster, storeId: store_id, madeBy: 'import', source: file })
+        await record(tx, caller, {
+          action: 'cluster.snapshot_import_requested',
+          target: { kind: 'cluster', id: clusterId, name: cluster.name },
+          after: { file, snapshot: row.id },
+        })
+        return present(row)
+      }),
+
+    /** @throws Problem not_found */
+    async schedule(clusterId: string): Promise<SnapshotSchedule | null> {
+      await demandCluster(db, clusterId)
+      return shownSchedule(db, clusterId)
+    },
+
+    /** @throws Problem not_found for the cluster or the store; stale */
+    setSchedule: (caller: Caller, clusterId: string, wish: SnapshotScheduleWish, ifMatch: Versions): Promise<SnapshotSchedule> =>
+      inTransaction(db, async (tx) => {
+        const cluster = await clusters.lock(tx, clusterId)
+        if (!cluster) throw new Problem('not_found', `Cluster ${clusterId} not found`)
+        await stores.hold(tx, wish.store_id)
+        const before = await store.lockSchedule(tx, clusterId)
+        const shown = before ? await shownSchedule(tx, clusterId) : null
+        if (before) checkVersion(ifMatch, before.version)
+        const at = nowOf(parts)
+        // The series begins anew, so a change never takes a snapshot at once.
+        const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
+        if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
+        else await store.insertSchedule(tx, { id: randomUUID(), cluster_id: clusterId, ...wish, ...times, created_at: at })
+        const after = (await shownSchedule(tx, clusterId))!
+        const version = await clusters.touch(tx, caller, clusterId)
+        const target = { kind: 'cluster', id: clusterId, name: cluster.name }
+        await record(tx, caller, { action: 'cluster.snapshot_schedule_set', target, before: shown, after, event: { name: 'cluster.updated', version } })
+        await engine.wake(tx, scheduleQueue, clusterId)
+        return after
+      }),
+
+    /** @throws Problem not_found, stale */
+    removeSchedule: (caller: Caller, clusterId: string, ifMatch: Versions): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const cluster = await clusters.lock(tx, clusterId)
+        const row = existing(cluster && (await store.lockSchedule(tx, clusterId)), 'schedule', ifMatch)
+        await store.removeSchedule(tx, row.id)
+        const version = await clusters.touch(tx, caller, clusterId)
+        const target = { kind: 'cluster', id: clusterId, name: cluster!.name }
+        await record(tx, caller, { action: 'cluster.snapshot_schedule_removed', target, event: { name: 'cluster.updated', version } })
+      }),
+
+    /** Called in the transaction that removes a cluster. Its snapshots stay. */
+    async clusterRemoved(tx: Tx, clusterId: string): Promise<void> {
+      const row = await store.lockSchedule(tx, clusterId)
+      if (row) await store.removeSchedule(tx, row.id)
+    },
+
+    /** Why the last scheduled snapshots of clusters failed, by cluster id. */
+    problems: (on: Db | Tx): Promise<ReadonlyMap<string, string>> => store.problems(on),
+
+    /** Called at start: wakes every schedule and every snapshot with work to do, because scheduled runs may have been lost. */
+    resume: (): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        for (const row of await store.open(tx)) await wakeSnapshot(engine, tx, row)
+        for (const row of await store.allSchedules(tx)) if (row.cluster_id !== null) await engine.wake(tx, scheduleQueue, row.cluster_id)
+      }),
+
+    removeOld: async (): Promise<void> => void (await store.forget(db, new Date(clock.now() - forgetMs))),
+  }
+}

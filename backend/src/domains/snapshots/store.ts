@@ -1,0 +1,158 @@
+/** SQL for snapshots and their schedules. Names of stores and clusters are joined from their tables. */
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
+import type { Tables } from '../../db/tables.gen.ts'
+
+type On = Db | Tx
+export type SnapshotRow = Selectable<Tables['snapshot']> & { store_name: string }
+export type ScheduleRow = Selectable<Tables['snapshot_schedule']> & { store_name: string }
+
+const snapshots = (on: On) =>
+  on.selectFrom('snapshot').innerJoin('store', 'store.id', 'snapshot.store_id').selectAll('snapshot').select('store.name as store_name')
+
+const readers: SqlReaders<typeof snapshotList.list> = {
+  sort: {
+    cluster: sql`snapshot.cluster_name`,
+    taken_at: sql`snapshot.taken_at`,
+    status: sql`snapshot.status`,
+    size: sql`snapshot.size_bytes`,
+    created_at: sql`snapshot.created_at`,
+  },
+  filters: {
+    cluster: (wanted) => sql`(snapshot.cluster_name = ${wanted} or snapshot.cluster_id::text = ${wanted})`,
+    status: (status) => sql`snapshot.status = ${status}`,
+    store: (wanted) => sql`(store.name = ${wanted} or store.id::text = ${wanted})`,
+  },
+  search: containing('snapshot.cluster_name', 'store.name', 'snapshot.reason'),
+  tie: sql`snapshot.id`,
+  nullsLast: true,
+}
+
+export const page = (db: Db, query: Input<typeof snapshotList>['query']) =>
+  readPage(snapshots(db).where('snapshot.cluster_id', 'is not', null).where('snapshot.status', '<>', 'removed'), snapshotList.list, readers, query)
+
+/** A snapshot that isn't removed. */
+export const find = (on: On, id: string): Promise<SnapshotRow | undefined> =>
+  snapshots(on).where('snapshot.id', '=', id).where('snapshot.status', '<>', 'removed').executeTakeFirst()
+export const lock = (tx: Tx, id: string): Promise<SnapshotRow | undefined> =>
+  snapshots(tx).where('snapshot.id', '=', id).where('snapshot.status', '<>', 'removed').forUpdate('snapshot').executeTakeFirst()
+
+export const insert = async (tx: Tx, row: Insertable<Tables['snapshot']>): Promise<SnapshotRow> => {
+  const { id } = await tx.insertInto('snapshot').values(row).returning('id').executeTakeFirstOrThrow()
+  return (await find(tx, id))!
+}
+
+/** Every change that users see increments the version. */
+export const update = (tx: Tx, id: string, change: Updateable<Tables['snapshot']>): Promise<{ version: number }> =>
+  tx
+    .updateTable('snapshot')
+    .set({ ...change, version: sql<number>`version + 1` })
+    .where('id', '=', id)
+    .returning('version')
+    .executeTakeFirstOrThrow()
+
+/** How many snapshots lie in a store, and how many schedules name it. */
+export const uses = (on: On, storeId: string): Promise<{ snapshots: number; schedules: number }> =>
+  on
+    .selectNoFrom([
+      sql<number>`(select count(*)::int from snapshot where store_id = ${storeId} and status <> 'removed')`.as('snapshots'),
+      sql<number>`(select count(*)::int from snapshot_schedule where store_id = ${storeId})`.as('schedules'),
+    ])
+    .executeTakeFirstOrThrow()
+
+const ofCluster = (on: On, clusterId: string | null) =>
+  snapshots(on).where((e) => (clusterId === null ? e('snapshot.cluster_id', 'is', null) : e('snapshot.cluster_id', '=', clusterId)))
+
+/** Whether a snapshot of the schedule is under way. */
+export const isTaking = async (on: On, clusterId: string | null): Promise<boolean> =>
+  (await ofCluster(on, clusterId).where('snapshot.status', '=', 'taking').where('snapshot.made_by', '=', 'schedule').executeTakeFirst()) !== undefined
+
+/** The ready snapshots that the schedule has taken. */
+export const scheduled = (on: On, clusterId: string | null): Promise<SnapshotRow[]> =>
+  ofCluster(on, clusterId).where('snapshot.status', '=', 'ready').where('snapshot.made_by', '=', 'schedule').execute()
+
+/** The newest ready snapshot. */
+export const newestReady = (on: On, clusterId: string | null): Promise<SnapshotRow | undefined> =>
+  ofCluster(on, clusterId).where('snapshot.status', '=', 'ready').orderBy('snapshot.taken_at', 'desc').limit(1).executeTakeFirst()
+
+/** The last ended snapshot of the schedule. */
+export const lastScheduled = (on: On, clusterId: string | null): Promise<SnapshotRow | undefined> =>
+  ofCluster(on, clusterId)
+    .where('snapshot.made_by', '=', 'schedule')
+    .where('snapshot.status', 'in', ['ready', 'failed', 'removing'])
+    .orderBy('snapshot.created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** The UID of the cluster's namespace kube-system, as the newest snapshot that Steelyard has taken itself says. */
+export const identityOf = async (on: On, clusterId: string): Promise<string | null> =>
+  (
+    await ofCluster(on, clusterId)
+      .where('snapshot.made_by', '<>', 'import')
+      .where('snapshot.identity', 'is not', null)
+      .orderBy('snapshot.taken_at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+  )?.identity ?? null
+
+/** Snapshots with work to do, to wake them at the start. */
+export const open = (on: On): Promise<{ id: string; cluster_id: string | null }[]> =>
+  on.selectFrom('snapshot').select(['id', 'cluster_id']).where('status', 'in', ['taking', 'removing']).execute()
+
+/** Failed snapshots and rows of removed ones from before this time. */
+export const forget = (db: Db, before: Date) =>
+  db
+    .deleteFrom('snapshot')
+    .where('status', 'in', ['failed', 'removed'])
+    .where('updated_at', '<', before)
+    .where('id', 'not in', (e) => e.selectFrom('cluster_recovery').select('snapshot_id'))
+    .execute()
+
+const schedules = (on: On) =>
+  on
+    .selectFrom('snapshot_schedule')
+    .innerJoin('store', 'store.id', 'snapshot_schedule.store_id')
+    .selectAll('snapshot_schedule')
+    .select('store.name as store_name')
+
+const scheduleOf = (on: On, clusterId: string | null) =>
+  schedules(on).where((e) => (clusterId === null ? e('snapshot_schedule.cluster_id', 'is', null) : e('snapshot_schedule.cluster_id', '=', clusterId)))
+
+export const schedule = (on: On, clusterId: string | null): Promise<ScheduleRow | undefined> => scheduleOf(on, clusterId).executeTakeFirst()
+export const lockSchedule = (tx: Tx, clusterId: string | null): Promise<ScheduleRow | undefined> =>
+  scheduleOf(tx, clusterId).forUpdate('snapshot_schedule').executeTakeFirst()
+export const allSchedules = (on: On): Promise<ScheduleRow[]> => schedules(on).execute()
+
+export const insertSchedule = (tx: Tx, row: Insertable<Tables['snapshot_schedule']>) => tx.insertInto('snapshot_schedule').values(row).execute()
+export const changeSchedule = (tx: Tx, id: string, change: Updateable<Tables['snapshot_schedule']>) =>
+  tx
+    .updateTable('snapshot_schedule')
+    .set({ ...change, version: sql<number>`version + 1` })
+    .where('id', '=', id)
+    .execute()
+/** Records for which time of the series a snapshot was begun. Not a change by users, so the version stays. */
+export const noteBegun = (tx: Tx, id: string, begunFor: Date) => tx.updateTable('snapshot_schedule').set({ begun_for: begunFor }).where('id', '=', id).execute()
+export const removeSchedule = (tx: Tx, id: string) => tx.deleteFrom('snapshot_schedule').where('id', '=', id).execute()
+
+/** Whether a cluster is being restored from the snapshot. */
+export const isRestored = async (on: On, id: string): Promise<boolean> =>
+  (await on.selectFrom('cluster_recovery').select('cluster_id').where('snapshot_id', '=', id).where('confirmed_at', 'is', null).executeTakeFirst()) !==
+  undefined
+
+/** Why the last scheduled snapshot of each cluster failed, by cluster id. Clusters whose last one is ready are left out. */
+export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
+  const rows = await on
+    .selectFrom('snapshot')
+    .distinctOn('cluster_id')
+    .select(['cluster_id', 'status', 'reason'])
+    .where('cluster_id', 'is not', null)
+    .where('made_by', '=', 'schedule')
+    .where('status', 'in', ['ready', 'failed', 'removing'])
+    .orderBy('cluster_id')
+    .orderBy('created_at', 'desc')
+    .execute()
+  return new Map(rows.flatMap(({ cluster_id, status, reason }) => (status === 'failed' ? [[cluster_id!, reason ?? 'The reason is not known'] as const] : [])))
+}

@@ -1,0 +1,206 @@
+/**
+ * Takes, imports and removes snapshots. The bytes pass from etcd to the store, encrypted, without being in memory or on this disk as a whole. Then the file is
+ * read back, decrypted and compared. Only then the snapshot is ready. Each attempt writes a file of another name, so that a process that was suspended can't
+ * overwrite the file of the process that has taken over.
+ */
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { checkedEtcdFile, type EtcdFile } from '../../backup/etcd-file.ts'
+import { sealWithKey, unsealWithKey } from '../../backup/key-sealed.ts'
+import { BackupRefused } from '../../backup/sealed.ts'
+import type { Tx } from '../../db/db.ts'
+import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
+import { system } from '../../http/caller.ts'
+import { SealBroken } from '../../vault/cipher.ts'
+import { type ObjectStore, StoreError } from '../stores/object-store.ts'
+import { nowOf, type SnapshotParts, snapshotQueue, wakeSnapshot } from './parts.ts'
+import { tooMany } from './schedule.ts'
+import * as store from './store.ts'
+
+const mostAttempts = 4
+/** An attempt that was interrupted counts too, so that a snapshot that always ends the process doesn't do so for ever. */
+const mostInterrupted = 12
+const pausesMs = [5_000, 30_000, 120_000]
+/** The largest database of etcd (8 GiB) at 10 MB/s, written and read back. */
+const deadlineMs = 2 * 3_600_000
+
+/** The snapshot was removed meanwhile. */
+class Overtaken extends Error {
+  override readonly name = 'Overtaken'
+}
+
+const isKnown = (error: unknown): error is Error =>
+  error instanceof StoreError || error instanceof TalosError || error instanceof Problem || error instanceof BackupRefused || error instanceof SealBroken
+
+const compact = (at: Date): string => at.toISOString().replaceAll(/[-:]|\.\d+/g, '')
+const keyOf = ({ id, cluster_id }: store.SnapshotRow, at: Date, attempt: number): string =>
+  `clusters/${cluster_id}/${compact(at)}-${id.slice(0, 8)}${attempt === 1 ? '' : `-${attempt}`}.etcd`
+
+const targetOf = (row: store.SnapshotRow) => ({ kind: 'cluster', id: row.cluster_id!, name: row.cluster_name! })
+
+/** Reads a stored snapshot as a whole. @throws BackupRefused, SealBroken, StoreError if it isn't whole and right */
+export async function readWhole(
+  { vault }: Pick<SnapshotParts, 'vault'>,
+  from: Pick<ObjectStore, 'get'>,
+  row: Pick<store.SnapshotRow, 'id' | 'object_key'>,
+  signal: AbortSignal,
+): Promise<EtcdFile> {
+  let file: EtcdFile | undefined
+  for await (const _piece of checkedEtcdFile(unsealWithKey(vault, row.id, from.get(row.object_key, signal)), (found) => (file = found))) signal.throwIfAborted()
+  return file!
+}
+
+export function taking(parts: SnapshotParts): Reconciler {
+  const { clusters, stores, vault, record, engine } = parts
+
+  /** Changes the snapshot if it still has the status that was read. @throws Overtaken */
+  const write = (job: Job, row: store.SnapshotRow, act: (tx: Tx) => Promise<void>): Promise<void> =>
+    job.fence.write(async (tx) => {
+      if ((await store.lock(tx, row.id))?.status !== row.status) throw new Overtaken()
+      await act(tx)
+    })
+  const tell = (tx: Tx, id: string, version: number) => parts.tell(tx, system, { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version })
+
+  /** Writes the file and reads it back. */
+  const make = async (job: Job, row: store.SnapshotRow, to: ObjectStore, key: string) => {
+    const { signal } = job
+    let file: EtcdFile | undefined
+    const about = { what: 'etcd snapshot', id: row.id, cluster: row.cluster_name!, cluster_id: row.cluster_id! } as const
+    const put = (bytes: AsyncIterable<Uint8Array>) =>
+      to.put(
+        key,
+        sealWithKey(
+          vault,
+          about,
+          checkedEtcdFile(bytes, (found) => (file = found)),
+        ),
+        signal,
+      )
+    const at = nowOf(parts)
+    const { name, version, stored } = await job.effect(`snapshot/${row.id}`, async () => {
+      if (row.source_key !== null) return { name: null, version: null, stored: await put(to.get(row.source_key, signal)) }
+      return clusters.readEtcd(row.cluster_id!, signal, async (from, bytes) => ({ ...from, stored: await put(bytes) }))
+    })
+    const { sizeBytes, sha256, revision, version: dataVersion, identity } = file!
+    const again = await readWhole(parts, to, { id: row.id, object_key: key }, signal)
+    if (again.sha256 !== sha256) throw new StoreError('The store returned another file than was written to it')
+    return {
+      taken_from: name,
+      taken_at: at,
+      etcd_version: dataVersion ?? version,
+      revision,
+      identity,
+      size_bytes: sizeBytes,
+      sha256,
+      stored_bytes: stored,
+      verified_at: nowOf(parts),
+    }
+  }
+
+  /** Removes what the schedule doesn't keep any more. */
+  const thin = async (tx: Tx, row: store.SnapshotRow): Promise<void> => {
+    const schedule = row.made_by === 'schedule' ? await store.schedule(tx, row.cluster_id) : undefined
+    if (!schedule) return
+    const ready = (await store.scheduled(tx, row.cluster_id)).map((one) => ({ id: one.id, takenAt: one.taken_at! }))
+    for (const id of tooMany(ready, { keepCount: schedule.keep_count, keepDays: schedule.keep_days }, parts.clock.now())) {
+      const { version } = await store.update(tx, id, { status: 'removing', updated_at: nowOf(parts) })
+      await tell(tx, id, version)
+      await wakeSnapshot(engine, tx, { id, cluster_id: row.cluster_id })
+    }
+  }
+
+  const failed = async (job: Job, row: store.SnapshotRow, key: string, reason: string): Promise<void> => {
+    await stores
+      .open(row.store_id)
+      .then((to) => to.remove(key, AbortSignal.any([job.signal, AbortSignal.timeout(30_000)])))
+      .catch(() => undefined)
+    await write(job, row, async (tx) => {
+      const { version } = await store.update(tx, row.id, { status: 'failed', reason, updated_at: nowOf(parts) })
+      await recorded(tx, row, 'cluster.snapshot_failed', { key, reason }, version)
+    })
+  }
+
+  const take = async (job: Job, row: store.SnapshotRow): Promise<Outcome> => {
+    const attempt = row.attempts + 1
+    const key = keyOf(row, row.created_at, attempt)
+    if (row.attempts >= mostInterrupted) return failed(job, row, row.object_key, `Interrupted ${row.attempts} times`)
+    await write(job, row, async (tx) => void (await store.update(tx, row.id, { attempts: attempt, object_key: key })))
+    try {
+      const to = await stores.open(row.store_id)
+      // What an earlier attempt may have left. A store that can't be reached fails the attempt right after this.
+      if (row.attempts > 0) await to.remove(row.object_key, job.signal).catch(() => undefined)
+      const made = await make(job, row, to, key)
+      await stores.note(row.store_id, null)
+      await write(job, row, async (tx) => {
+        const { version } = await store.update(tx, row.id, { ...made, status: 'ready', reason: null, updated_at: nowOf(parts) })
+        await recorded(tx, row, 'cluster.snapshot_taken', { key }, version)
+        await thin(tx, row)
+      })
+      return undefined
+    } catch (error) {
+      if (job.signal.aborted || !isKnown(error)) throw error
+      if (error instanceof StoreError) await stores.note(row.store_id, error.message)
+      if (attempt >= mostAttempts) return failed(job, row, key, error.message)
+      await write(job, row, async (tx) => {
+        const { version } = await store.update(tx, row.id, {
+          reason: `Attempt ${attempt} of ${mostAttempts} failed: ${error.message}`,
+          updated_at: nowOf(parts),
+        })
+        await tell(tx, row.id, version)
+      })
+      return { againMs: pausesMs[Math.min(attempt, pausesMs.length) - 1]! }
+    }
+  }
+
+  const remove = async (job: Job, row: store.SnapshotRow): Promise<void> => {
+    try {
+      const from = await stores.open(row.store_id)
+      await job.effect(`remove/${row.id}`, () => from.remove(row.object_key, job.signal))
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof StoreError)) throw error
+      await write(job, row, async (tx) => {
+        const { version } = await store.update(tx, row.id, { reason: error.message, updated_at: nowOf(parts) })
+        await tell(tx, row.id, version)
+      })
+      throw error
+    }
+    await write(job, row, async (tx) => {
+      const { version } = await store.update(tx, row.id, { status: 'removed', reason: null, updated_at: nowOf(parts) })
+      await parts.tell(tx, system, { name: 'snapshot.removed', object: { kind: 'snapshot', id: row.id }, version })
+    })
+  }
+
+  const recorded = async (
+    tx: Tx,
+    row: store.SnapshotRow,
+    action: 'cluster.snapshot_taken' | 'cluster.snapshot_failed',
+    after: object,
+    version: number,
+  ): Promise<void> => {
+    await record(tx, system, {
+      action,
+      target: targetOf(row),
+      after: { ...after, snapshot: row.id },
+      event: { name: 'snapshot.updated', object: { kind: 'snapshot', id: row.id }, version },
+    })
+    // The cluster shows its last snapshot and the reason of a failure.
+    if (await clusters.lock(tx, row.cluster_id!)) await clusters.touch(tx, system, row.cluster_id!)
+  }
+
+  return {
+    queue: snapshotQueue,
+    concurrency: 2,
+    deadlineMs,
+    async reconcile(job) {
+      const row = await store.find(parts.db, job.key.split('/')[1]!)
+      try {
+        if (row?.status === 'taking') return await take(job, row)
+        if (row?.status === 'removing') await remove(job, row)
+        return undefined
+      } catch (error) {
+        if (error instanceof Overtaken) return { againMs: 0 }
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** The interface of a store, whatever its kind, and its errors. */
+import { Refusal } from '../../refusal.ts'
+
+/** The store could not do what it was asked. The message is a sentence for users. `missing`: there is no such file in the store. */
+export class StoreError extends Refusal {
+  override readonly name = 'StoreError'
+  readonly kind: 'failed' | 'missing'
+  constructor(message: string, options: ErrorOptions & { kind?: StoreError['kind'] } = {}) {
+    super(message, options)
+    this.kind = options.kind ?? 'failed'
+  }
+}
+
+/** Files by key. A key consists of letters, digits, dots, hyphens and underscores, with slashes between. Every function throws only StoreError. */
+export interface ObjectStore {
+  /** Writes a whole file, or nothing. An existing file of this key is replaced. Resolves to its number of bytes. */
+  put(key: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
+  get(key: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined>
+  /** Removes a file with what was left of an interrupted `put`. A missing file is no error. */
+  remove(key: string, signal: AbortSignal): Promise<void>
+}
+
+const keyPattern = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/
+
+/** @throws Error for a key that could leave the store; keys are made by Steelyard, so that is a bug */
+export function demandKey(key: string): string {
+  if (key.length > 500 || !keyPattern.test(key)) throw new Error(`${JSON.stringify(key).slice(0, 80)} is not a key of a store`)
+  return key
+}

@@ -1,0 +1,168 @@
+/**
+ * A signed call to an S3-compatible service (AWS Signature Version 4), with a sentence for every failure. The response comes from an external program, so
+ * its length and its texts are not trusted.
+ */
+import { createHash } from 'node:crypto'
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+import { AwsV4Signer } from 'aws4fetch'
+import { text as printable } from '#talos/client/text.ts'
+import type { EndpointPolicy } from './endpoint.ts'
+import { StoreError } from './object-store.ts'
+
+export interface S3Settings {
+  readonly endpoint: string
+  readonly region: string
+  readonly bucket: string
+  readonly prefix: string
+  readonly pathStyle: boolean
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export interface S3Question {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** Key of the object, without the prefix; undefined: the bucket. */
+  readonly key?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+}
+
+/** A connection without any byte for this long, in ms, has failed. */
+const idleMs = 60_000
+const tries = 4
+const pauseMs = 300
+const longestText = 1024 * 1024
+const emptyHash = createHash('sha256').digest('hex')
+const passing = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+
+/** The call may succeed if it is repeated. */
+class Passing extends StoreError {}
+
+const tagged = (xml: string, tag: string): string | undefined => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]
+/** The values of all elements with this tag. */
+export const allTagged = (xml: string, tag: string): string[] =>
+  Array.from(xml.matchAll(new RegExp(`<${tag}>([^<]*)</${tag}>`, 'g')), ([, value]) => unescaped(value!))
+const unescaped = (text: string): string =>
+  text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&apos;', "'").replaceAll('&#34;', '"').replaceAll('&amp;', '&')
+
+const meanings: Readonly<Record<string, string>> = {
+  AccessDenied: 'the access key may not do this: give it read, write and delete rights to the bucket',
+  AllAccessDisabled: 'the access is disabled',
+  InvalidAccessKeyId: 'there is no such access key',
+  SignatureDoesNotMatch: 'the secret access key is wrong',
+  NoSuchBucket: 'there is no such bucket',
+  NoSuchUpload: 'the upload was cancelled or has expired',
+  InvalidPart: 'it has lost a part of the file',
+  EntityTooLarge: 'the file is larger than it allows',
+  QuotaExceeded: 'its quota is used up',
+  RequestTimeTooSkewed: 'its clock and the clock of this machine differ by more than 15 minutes',
+  AuthorizationHeaderMalformed: 'the region is wrong',
+  PermanentRedirect: 'the bucket is in another region or has another endpoint',
+  SlowDown: 'it takes no more requests for now',
+}
+
+export async function textOf(answer: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    length += part.length
+    if (length > longestText) throw new StoreError('The store sent an invalid response: too long')
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+export type S3Calls = ReturnType<typeof s3Calls>
+
+export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
+  const { endpoint, region, bucket, prefix, pathStyle, accessKeyId, secretAccessKey } = settings
+  const base = new URL(endpoint)
+  const isEncrypted = base.protocol === 'https:'
+  const place = `The store ${base.host}/${bucket}`
+  const agent = isEncrypted ? new HttpsAgent({ keepAlive: true, maxSockets: 4 }) : new HttpAgent({ keepAlive: true, maxSockets: 4 })
+  const signingKeys = new Map<string, ArrayBuffer>()
+
+  const urlOf = ({ key, query = {} }: S3Question): URL => {
+    const url = new URL(base)
+    if (!pathStyle) url.hostname = `${bucket}.${base.hostname}`
+    const object = key === undefined ? '' : `${prefix === '' ? '' : `${prefix}/`}${key}`
+    url.pathname = pathStyle ? `/${bucket}/${object}`.replace(/\/$/, key === undefined ? '' : '/') : `/${object}`
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    return url
+  }
+
+  const failure = (error: unknown): Error => {
+    if (error instanceof StoreError) return error
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (code === 'ENOTFOUND') return new StoreError(`${place} can't be found: ${base.hostname} has no address`, { cause: error })
+    if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/.test(code))
+      return new StoreError(`${place} shows a certificate that is not trusted (${code})`, { cause: error })
+    const why =
+      code === 'ECONNREFUSED' ? 'refuses connections' : `can't be reached (${printable(code || String(error instanceof Error ? error.message : error), 200)})`
+    return passing.has(code) ? new Passing(`${place} ${why}`, { cause: error }) : new StoreError(`${place} ${why}`, { cause: error })
+  }
+
+  /** The refusal of an answer with an error. */
+  const refusalOf = (status: number, body: string): StoreError => {
+    const code = tagged(body, 'Code') ?? ''
+    const said = meanings[code] ?? (printable(unescaped(tagged(body, 'Message') ?? code).trim(), 200) || `status ${status}`)
+    const sentence = `${place} refuses: ${said}`
+    if (status === 404 && code !== 'NoSuchBucket' && code !== 'NoSuchUpload') return new StoreError(sentence, { kind: 'missing' })
+    if (status >= 300 && status < 400) return new StoreError(`${place} redirects to another address, which is not followed: ${said}`)
+    return status >= 500 || status === 429 || code === 'SlowDown' || code === 'RequestTimeout' ? new Passing(sentence) : new StoreError(sentence)
+  }
+
+  const once = async (question: S3Question, signal: AbortSignal): Promise<IncomingMessage> => {
+    const { method, body } = question
+    const url = urlOf(question)
+    policy.demandLiteral(url)
+    const hash = body === undefined ? emptyHash : createHash('sha256').update(body).digest('hex')
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { 'x-amz-content-sha256': hash },
+      accessKeyId,
+      secretAccessKey,
+      service: 's3',
+      region,
+      cache: signingKeys,
+    })
+    const signed = await signer.sign()
+    const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body?.byteLength ?? 0) }
+    const options = { method, headers, agent, signal, lookup: policy.lookup(isEncrypted) as never, timeout: idleMs }
+    return new Promise((resolve, reject) => {
+      const request = (isEncrypted ? requestHttps : requestHttp)(url, options, resolve)
+      request.on('timeout', () => request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' })))
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
+
+  return {
+    place,
+
+    /** The error of a response with status 200 whose body is an error (CompleteMultipartUpload). */
+    refusalIn: (body: string): StoreError | undefined => (tagged(body, 'Code') !== undefined && body.includes('<Error') ? refusalOf(200, body) : undefined),
+
+    /** The response of a successful call. A call that fails for a passing reason is repeated. @throws StoreError, or the reason of `signal` */
+    async ask(question: S3Question, signal: AbortSignal): Promise<IncomingMessage> {
+      for (let tried = 1; ; tried++) {
+        try {
+          const answer = await once(question, signal)
+          const status = answer.statusCode ?? 0
+          if (status >= 200 && status < 300) return answer
+          throw refusalOf(status, await textOf(answer))
+        } catch (error) {
+          if (signal.aborted) throw signal.reason
+          const known = failure(error)
+          if (!(known instanceof Passing) || tried >= tries) throw known
+          await wait(pauseMs * 2 ** (tried - 1), undefined, { signal })
+        }
+      }
+    },
+
+    failure,
+  }
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { storeCreate, storeGet, storeList, storeRemove, storeTest, storeUpdate } from '#contract/stores.ts'
+import { parseCidr } from '#contract/network/addresses.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { temporaryFolder } from '../../testing/postgres.ts'
+import { endpointPolicy } from './endpoint.ts'
+import { StoreError } from './object-store.ts'
+import { s3Store } from './s3.ts'
+import { s3Body, s3Service, type S3Trouble } from './testing/s3-service.ts'
+
+const folders = temporaryFolder('stores')
+const service = await s3Service()
+const backend = await startBackend({ environment: { STEELYARD_STORE_FOLDERS: folders, STEELYARD_STORE_NETWORKS: '127.0.0.0/8' } })
+const admin = await backend.signIn()
+const viewer = await backend.signIn({ role: 'viewer' })
+afterAll(async () => {
+  await service.stop()
+  rmSync(folders, { recursive: true, force: true })
+})
+afterEach(() => service.trouble(null))
+
+const signal = AbortSignal.timeout(60_000)
+const policy = endpointPolicy([parseCidr('127.0.0.0/8')!])
+const settings = {
+  endpoint: service.url,
+  region: service.region,
+  bucket: service.bucket,
+  prefix: 'a/b',
+  pathStyle: true,
+  accessKeyId: service.accessKeyId,
+  secretAccessKey: service.secret,
+}
+const inS3 = s3Store(settings, policy)
+async function* pieces(bytes: Buffer, size = 100_000) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+const read = async (store: Pick<typeof inS3, 'get'>, key: string) => Buffer.concat(await Array.fromAsync(store.get(key, signal)))
+const large = randomBytes(40 * 1024 * 1024)
+
+test('a folder becomes a store, is tested, renamed and removed; its files stay', async () => {
+  const folder = path.join(folders, 'one')
+  const { answer: made, text } = await admin.call(storeCreate, { body: { name: 'local', kind: 'folder', folder } })
+  expect(made, text).toMatchObject({ name: 'local', kind: 'folder', folder, endpoint: null, problem: null, version: 1 })
+  expect(readdirSync(folder)).toEqual(['steelyard-store'])
+  const opened = await backend.domains.stores.open(made!.id)
+  await opened.put('clusters/x/1.snap', pieces(Buffer.from('content')), signal)
+  expect(await read(opened, 'clusters/x/1.snap')).toEqual(Buffer.from('content'))
+  const renamed = await admin.call(storeUpdate, { params: { id: made!.id }, body: { name: 'disk' } }, { ifMatch: 1 })
+  expect(renamed.answer).toMatchObject({ name: 'disk', version: 2 })
+  expect((await admin.call(storeUpdate, { params: { id: made!.id }, body: { name: 'disk-2' } }, { ifMatch: 1 })).problem?.code).toBe('stale')
+  expect((await admin.call(storeRemove, { params: { id: made!.id } })).status).toBe(204)
+  expect((await admin.call(storeGet, { params: { id: made!.id } })).problem?.code).toBe('not_found')
+  expect(readFileSync(path.join(folder, 'clusters/x/1.snap'), 'utf8')).toBe('content')
+})
+
+test('a folder outside of STEELYARD_STORE_FOLDERS is refused, also through a link', async () => {
+  const elsewhere = temporaryFolder('elsewhere')
+  symlinkSync(elsewhere, path.join(folders, 'link'))
+  for (const folder of ['/etc', folders, `${folders}/../x`, path.join(folders, 'link/in')]) {
+    const { problem } = await admin.call(storeCreate, { body: { name: 'wrong', kind: 'folder', folder } })
+    expect(problem, folder).toMatchObject({ code: 'invalid', error: expect.stringContaining('STEELYARD_STORE_FOLDERS') as string })
+  }
+  expect(readdirSync(elsewhere)).toEqual([])
+  rmSync(elsewhere, { recursive: true })
+})
+
+test('a folder is the store of one installation only, and is refused while its disk is not mounted', async () => {
+  const folder = path.join(folders, 'two')
+  const { answer: made } = await admin.call(storeCreate, { body: { name: 'mounted', kind: 'folder', folder } })
+  const again = await admin.call(storeCreate, { body: { name: 'again', kind: 'folder', folder } })
+  expect(again.problem).toMatchObject({ code: 'store_refused', error: expect.stringContaining('is the folder of another store') as string })
+  rmSync(folder, { recursive: true })
+  mkdirSync(folder)
+  const tested = await admin.call(storeTest, { params: { id: made!.id } })
+  expect(tested.answer).toMatchObject({ ok: false, problem: expect.stringContaining('mount the disk') as string })
+  expect((await admin.call(storeGet, { params: { id: made!.id } })).answer).toMatchObject({
+    problem: tested.answer!.problem,
+    problem_since: expect.any(String) as string,
+  })
+  writeFileSync(path.join(folder, 'steelyard-store'), `${made!.id}\n`)
+  expect((await admin.call(storeTest, { params: { id: made!.id } })).answer).toMatchObject({ ok: true, problem: null })
+  expect((await admin.call(storeGet, { params: { id: made!.id } })).answer).toMatchObject({ problem: null, problem_since: null })
+})
+
+test('a bucket becomes a store; its secret is stored sealed and never returned, and a new access key is tested first', async () => {
+  const { answer: made, text } = await admin.call(storeCreate, { body: s3Body(service) })
+  expect(made, text).toMatchObject({
+    kind: 's3',
+    endpoint: service.url,
+    bucket: 'backups',
+    prefix: 'steelyard/prod',
+    path_style: true,
+    access_key_id: 'test-key',
+  })
+  expect(service.objects.size).toBe(0)
+  const listed = await viewer.call(storeList)
+  expect(listed.answer!.items.map((s) => s.name)).toContain('offsite')
+  expect(text + listed.text).not.toContain(service.secret)
+  const rows = await backend.platform.pool.query('select * from store')
+  expect(JSON.stringify(rows.rows)).not.toContain(Buffer.from(service.secret).toString('hex'))
+  const wrong = await admin.call(storeUpdate, { params: { id: made!.id }, body: { secret_access_key: 'another' } })
+  expect(wrong.problem).toMatchObject({ code: 'store_refused', error: expect.stringContaining('the secret access key is wrong') as string })
+  expect((await admin.call(storeTest, { params: { id: made!.id } })).answer).toMatchObject({ ok: true })
+  expect((await admin.call(storeUpdate, { params: { id: made!.id }, body: { secret_access_key: service.secret } })).status).toBe(200)
+  await backend.publish()
+  const { rows: audit } = await backend.platform.pool.query(`select * from audit_entry where action like 'store.%'`)
+  expect(JSON.stringify(audit)).not.toContain(service.secret)
+})
+
+test('a name is used once, and a body of the wrong kind is refused with the field', async () => {
+  const { problem } = await admin.call(storeCreate, { body: s3Body(service) })
+  expect(problem).toMatchObject({ code: 'name_taken' })
+  const mixed = await admin.call(storeCreate, { body: { ...s3Body(service), folder: '/x' } })
+  expect(mixed.problem?.fields).toHaveProperty('folder')
+  const half = await admin.call(storeCreate, { body: { name: 'half', kind: 's3', endpoint: service.url } })
+  expect(Object.keys(half.problem?.fields ?? {})).toEqual(expect.arrayContaining(['bucket', 'region', 'access_key_id', 'secret_access_key']))
+  for (const endpoint of ['ftp://x', 'https://user:secret@x', 'https://x/path', 'https://x?y=1'])
+    expect((await admin.call(storeCreate, { body: s3Body(service, { name: 'url', endpoint }) })).problem?.fields, endpoint).toHaveProperty('endpoint')
+})
+
+test('an endpoint at this machine, at a metadata service, in a private network or over plain HTTP is refused unless the operator allows it', async () => {
+  const strict = endpointPolicy([])
+  const refused = (address: string, isEncrypted = true) => strict.check(address, isEncrypted).ok === false
+  expect(
+    [
+      '127.0.0.1',
+      '::1',
+      '169.254.169.254',
+      '100.100.100.200',
+      'fe80::1',
+      '10.1.2.3',
+      '192.168.0.9',
+      '100.64.1.1',
+      'fd00::1',
+      '0.0.0.0',
+      '::ffff:10.0.0.1',
+      '010.0.0.1',
+    ].filter((a) => !refused(a)),
+  ).toEqual([])
+  expect(refused('203.0.113.9')).toBe(false)
+  expect(refused('203.0.113.9', false)).toBe(true)
+  expect(endpointPolicy([parseCidr('10.1.2.0/24')!]).check('10.1.2.3', false).ok).toBe(true)
+  const other = await startBackend({ beside: backend, environment: {} })
+  const someone = await other.signIn()
+  const before = service.requests()
+  for (const endpoint of [service.url, service.url.replace('127.0.0.1', 'localhost'), 'http://[::1]:9', 'http://0x7f000001:9']) {
+    const { problem } = await someone.call(storeCreate, { body: s3Body(service, { name: 'inside', endpoint }) })
+    expect(problem, endpoint).toMatchObject({ code: 'store_refused', error: expect.stringContaining('STEELYARD_STORE_NETWORKS') as string })
+  }
+  expect(service.requests()).toBe(before)
+})
+
+test('a large file is uploaded in parts and read back byte for byte; what an interrupted upload left is removed', async () => {
+  const broken = inS3.put(
+    'big',
+    (async function* () {
+      yield large
+      throw new Error('The source ended')
+    })(),
+    signal,
+  )
+  await expect(broken).rejects.toThrow('The source ended')
+  expect([service.uploads.size, service.objects.has('a/b/big')]).toEqual([0, false])
+  service.uploads.set('left', { key: 'a/b/big', parts: new Map() })
+  expect(await inS3.put('big', pieces(large), signal)).toBe(large.length)
+  expect(service.uploads.size).toBe(0)
+  expect((await read(inS3, 'big')).equals(large)).toBe(true)
+  await inS3.remove('big', signal)
+  await inS3.remove('big', signal)
+  await expect(read(inS3, 'big')).rejects.toMatchObject({ kind: 'missing' })
+})
+
+test.each<[S3Trouble, string]>([
+  ['refuses', 'the access key may not do this'],
+  ['refuses-last-part', 'its quota is used up'],
+  ['redirects', 'is not followed'],
+])('a service that %s fails the upload with a sentence, and nothing stays', async (trouble, sentence) => {
+  service.trouble(trouble)
+  await expect(inS3.put('big', pieces(large), signal)).rejects.toThrow(sentence)
+  service.trouble(null)
+  expect([service.uploads.size, service.objects.has('a/b/big')]).toEqual([0, false])
+})
+
+test('a passing refusal is repeated, an answer that is cut off is not taken for the whole file', async () => {
+  service.trouble('busy-once')
+  await inS3.put('small', pieces(Buffer.from('x'.repeat(1000))), signal)
+  service.trouble('cuts-answer')
+  await expect(read(inS3, 'small')).rejects.toBeInstanceOf(StoreError)
+})
+
+test('a wrong bucket, region or secret is named', async () => {
+  const put = (change: Partial<typeof settings>) => s3Store({ ...settings, ...change }, policy).put('x', pieces(Buffer.from('x')), signal)
+  await expect(put({ bucket: 'other' })).rejects.toThrow('there is no such bucket')
+  await expect(put({ secretAccessKey: 'x' })).rejects.toThrow('the secret access key is wrong')
+  await expect(put({ endpoint: 'http://127.0.0.1:9' })).rejects.toThrow('refuses connections')
+})

@@ -1,0 +1,247 @@
+/** Use cases of stores. A store is tested before it is added or its access key is changed. Other domains write and read files through `open`. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '#contract/errors.ts'
+import { nameSentences } from '#contract/names.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { type NewStore, type Store, type StoreChange, storeCreate, storeGet, storeList, storeRemove, storeTest, storeUpdate } from '#contract/stores.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Caller, system } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
+import { existing, type Versions } from '../../http/tags.ts'
+import type { Platform } from '../../platform.ts'
+import { endpointPolicy } from './endpoint.ts'
+import { claimFolder, disclaimFolder, folderStore, whyNotAllowed } from './folder.ts'
+import { type ObjectStore, StoreError } from './object-store.ts'
+import { s3Store } from './s3.ts'
+import * as store from './store.ts'
+
+export function storeRoutes(app: FastifyInstance, stores: Stores): void {
+  const on = serve(app)
+  on(storeList, ({ query }) => stores.list(query))
+  on(storeGet, ({ params }) => stores.get(params.id))
+  on(storeCreate, ({ caller, body, signal }) => stores.create(caller, body, signal))
+  on(storeUpdate, ({ caller, params, body, ifMatch, signal }) => stores.update(caller, params.id, body, { ifMatch, signal }))
+  on(storeRemove, ({ caller, params, ifMatch }) => stores.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(storeTest, ({ params, signal }) => stores.test(params.id, signal))
+}
+
+export type Stores = ReturnType<typeof stores>
+
+/** Time limit of a test, in ms. */
+const testMs = 60_000
+
+const present = ({ secret_sealed: _secret, ...row }: store.StoreRow): Store => ({
+  ...row,
+  verified_at: row.verified_at?.toISOString() ?? null,
+  problem_since: row.problem_since?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+const place = (id: string) => ({ table: 'store', column: 'secret_sealed', owner: id })
+
+interface StoreParts extends Platform {
+  /** How many snapshots and schedules use the store. */
+  readonly uses: (on: Db | Tx, storeId: string) => Promise<{ snapshots: number; schedules: number }>
+}
+
+export function stores({ db, clock, record, tell, config, vault, uses }: StoreParts) {
+  const policy = endpointPolicy(config.storeNetworks)
+  const now = () => new Date(clock.now())
+
+  const openWith = (
+    row: Pick<store.StoreRow, 'id' | 'folder' | 'endpoint' | 'region' | 'bucket' | 'prefix' | 'path_style' | 'access_key_id'>,
+    secret: string | undefined,
+  ): ObjectStore =>
+    row.folder !== null
+      ? folderStore(row.folder, row.id)
+      : s3Store(
+          {
+            endpoint: row.endpoint!,
+            region: row.region!,
+            bucket: row.bucket!,
+            prefix: row.prefix,
+            pathStyle: row.path_style,
+            accessKeyId: row.access_key_id!,
+            secretAccessKey: secret!,
+          },
+          policy,
+        )
+
+  const secretOf = async (on: Db | Tx, row: store.StoreRow): Promise<string | undefined> =>
+    row.secret_sealed === null ? undefined : (await vault.open(on, { ...place(row.id), sealed: row.secret_sealed })).toString('utf8')
+
+  /** Writes a file, reads it back and removes it. @throws StoreError */
+  const tryOut = async (on: ObjectStore, signal: AbortSignal): Promise<void> => {
+    const key = `steelyard-test-${randomUUID()}`
+    const bytes = randomBytes(1024)
+    const within = AbortSignal.any([signal, AbortSignal.timeout(testMs)])
+    try {
+      await on.put(
+        key,
+        (async function* () {
+          yield bytes
+        })(),
+        within,
+      )
+      const read = Buffer.concat(await Array.fromAsync(on.get(key, within)))
+      if (!read.equals(bytes)) throw new StoreError('The store returned something else than was written to it')
+      await on.remove(key, within)
+    } catch (error) {
+      if (!signal.aborted && within.aborted) throw new StoreError(`The store did not answer within ${testMs / 1000} s`, { cause: error })
+      throw error
+    }
+  }
+
+  const refusedOr = (error: unknown): unknown => (error instanceof StoreError ? new Problem('store_refused', error.message) : error)
+  const takenOr = (error: unknown): unknown => {
+    if (violatedConstraint(error) !== 'store_name') return refusedOr(error)
+    const { taken } = nameSentences('Store')
+    return new Problem('name_taken', taken, { name: taken })
+  }
+
+  const note = async (id: string, problem: string | null): Promise<void> =>
+    inTransaction(db, async (tx) => {
+      const row = await store.lock(tx, id)
+      if (!row) return
+      const change =
+        problem === null
+          ? { verified_at: now(), problem: null, problem_since: null }
+          : { problem, problem_since: row.problem === null ? now() : row.problem_since }
+      const { version } = await store.update(tx, id, change)
+      await tell(tx, system, { name: 'store.updated', object: { kind: 'store', id }, version })
+    })
+
+  return {
+    async list(query: Input<typeof storeList>['query']): Promise<Page<Store>> {
+      const { rows, total } = await store.page(db, query)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
+    /** @throws Problem not_found */
+    get: async (id: string): Promise<Store> => present(existing(await store.find(db, id), 'store')),
+
+    /** @throws Problem invalid for a folder that isn't allowed; store_refused if the test fails; name_taken */
+    async create(caller: Caller, asked: NewStore, signal: AbortSignal): Promise<Store> {
+      const id = randomUUID()
+      const {
+        name,
+        kind,
+        prefix,
+        path_style,
+        folder = null,
+        endpoint = null,
+        region = null,
+        bucket = null,
+        access_key_id = null,
+        secret_access_key: secret,
+      } = asked
+      const row = { id, name, kind, folder, endpoint, region, bucket, prefix, path_style, access_key_id }
+      if (folder !== null) {
+        const why = await whyNotAllowed(folder, config.storeFolders)
+        if (why !== undefined) throw new Problem('invalid', why, { folder: why })
+      }
+      let isClaimed = false
+      try {
+        if (folder !== null) {
+          await claimFolder(folder, id)
+          isClaimed = true
+        }
+        await tryOut(openWith(row, secret), signal)
+        return await inTransaction(db, async (tx) => {
+          const at = now()
+          const secret_sealed = secret === undefined ? null : await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) })
+          const made = present(await store.insert(tx, { ...row, secret_sealed, verified_at: at, created_at: at, updated_at: at }))
+          await record(tx, caller, { action: 'store.created', target: { kind: 'store', id, name: made.name }, after: made, event: { version: made.version } })
+          return made
+        })
+      } catch (error) {
+        if (isClaimed) await disclaimFolder(folder!)
+        throw takenOr(error)
+      }
+    },
+
+    /** @throws Problem not_found, stale, name_taken; store_refused if the new access key doesn't work */
+    async update(
+      caller: Caller,
+      id: string,
+      { name, access_key_id, secret_access_key: secret }: StoreChange,
+      { ifMatch, signal }: { ifMatch: Versions; signal: AbortSignal },
+    ): Promise<Store> {
+      const read = existing(await store.find(db, id), 'store', ifMatch)
+      const isKey = access_key_id !== undefined || secret !== undefined
+      if (isKey && read.kind === 'folder') throw new Problem('invalid', 'A folder has no access key', { access_key_id: 'A folder has no access key' })
+      try {
+        if (isKey) await tryOut(openWith({ ...read, access_key_id: access_key_id ?? read.access_key_id }, secret ?? (await secretOf(db, read))), signal)
+        return await inTransaction(db, async (tx) => {
+          const before = existing(await store.lock(tx, id), 'store', ifMatch)
+          const sealed = secret === undefined ? {} : { secret_sealed: await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) }) }
+          const after = await store.update(tx, id, {
+            ...(name !== undefined && { name }),
+            ...(access_key_id !== undefined && { access_key_id }),
+            ...sealed,
+            ...(isKey && { verified_at: now(), problem: null, problem_since: null }),
+            updated_at: now(),
+          })
+          const target = { kind: 'store', id, name: after.name }
+          await record(tx, caller, { action: 'store.updated', target, before: present(before), after: present(after), event: { version: after.version } })
+          return present(after)
+        })
+      } catch (error) {
+        throw takenOr(error)
+      }
+    },
+
+    /** @throws Problem not_found, stale, store_in_use */
+    async remove(caller: Caller, id: string, ifMatch: Versions): Promise<void> {
+      const folder = await inTransaction(db, async (tx) => {
+        const row = existing(await store.lock(tx, id), 'store', ifMatch)
+        const { snapshots, schedules } = await uses(tx, id)
+        if (schedules > 0)
+          throw new Problem(
+            'store_in_use',
+            `${row.name} is the store of ${schedules === 1 ? 'a schedule' : `${schedules} schedules`}: change or remove them first`,
+          )
+        if (snapshots > 0)
+          throw new Problem('store_in_use', `${row.name} holds ${snapshots === 1 ? 'a snapshot' : `${snapshots} snapshots`}: remove them first`)
+        await store.remove(tx, id)
+        await record(tx, caller, {
+          action: 'store.removed',
+          target: { kind: 'store', id, name: row.name },
+          before: present(row),
+          event: { version: row.version + 1 },
+        })
+        return row.folder
+      })
+      if (folder !== null) await disclaimFolder(folder)
+    },
+
+    async test(id: string, signal: AbortSignal): Promise<{ ok: boolean; problem: string | null; took_ms: number }> {
+      const row = existing(await store.find(db, id), 'store')
+      const began = performance.now()
+      let problem: string | null = null
+      try {
+        await tryOut(openWith(row, await secretOf(db, row)), signal)
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        problem = error.message
+      }
+      await note(id, problem)
+      return { ok: problem === null, problem, took_ms: Math.round(performance.now() - began) }
+    },
+
+    /** The store, for other domains. @throws Problem not_found */
+    async open(id: string): Promise<ObjectStore & { readonly name: string }> {
+      const row = existing(await store.find(db, id), 'store')
+      return { name: row.name, ...openWith(row, await secretOf(db, row)) }
+    },
+
+    /** Locks the store's row, so that it can't be removed before the end of the transaction. @throws Problem not_found */
+    hold: async (tx: Tx, id: string): Promise<{ name: string }> => existing(await store.lock(tx, id), 'store'),
+
+    /** Records the result of the last use; `problem` is null for success. */
+    note,
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Snapshots of the etcd of clusters, and the schedules that take them. A snapshot counts only after it was read back from its store as a whole. It is stored
+ * encrypted with the key file's key.
+ */
+import * as z from 'zod/mini'
+import { list } from '../../list.ts'
+import { callsOf } from '../../object-calls.ts'
+import { operation } from '../../operation.ts'
+import { changed, time, wholeIn } from '../../page.ts'
+import { no, type Verdict, yes } from '../../rule.ts'
+
+/** taking: under way or waiting. ready: read back and right. removing: its file is being removed from the store. */
+export const snapshotStatuses = ['taking', 'ready', 'failed', 'removing'] as const
+export type SnapshotStatus = (typeof snapshotStatuses)[number]
+const makers = ['request', 'schedule', 'import'] as const
+
+export const Snapshot = z.object({
+  id: z.uuid(),
+  /** `name`: the name that the cluster had. The cluster may have been deleted since. */
+  cluster: z.object({ id: z.uuid(), name: z.string() }),
+  store: z.object({ id: z.uuid(), name: z.string() }),
+  /** Name of the file in the store. */
+  key: z.string(),
+  status: z.enum(snapshotStatuses),
+  /** What the snapshot waits for, or why it failed or can't be removed. */
+  reason: z.nullable(z.string()),
+  made_by: z.enum(makers),
+  created_by: z.nullable(z.string()),
+  /** Name of the control plane that it was read from; null for an imported file. */
+  taken_from: z.nullable(z.string()),
+  taken_at: z.nullable(time),
+  /** Version of the data of etcd. */
+  etcd_version: z.nullable(z.string()),
+  revision: z.nullable(z.int()),
+  /** UID of the namespace kube-system, which identifies the Kubernetes cluster. */
+  identity: z.nullable(z.string()),
+  /** Bytes of the snapshot itself. */
+  size_bytes: z.nullable(z.int()),
+  /** SHA-256 of the snapshot itself. */
+  sha256: z.nullable(z.string()),
+  /** When the file in the store was last read back as a whole. */
+  verified_at: z.nullable(time),
+  ...changed,
+})
+export type Snapshot = z.infer<typeof Snapshot>
+
+const snapshots = list<Snapshot>()({
+  nouns: ['snapshot', 'snapshots'],
+  columns: {
+    id: { label: 'Id', kind: 'mono', hidden: true, value: (s: Snapshot) => s.id },
+    cluster: { label: 'Cluster', sort: true, value: (s: Snapshot) => s.cluster.name },
+    taken_at: { label: 'Taken', kind: 'time', sort: true, value: (s: Snapshot) => s.taken_at },
+    status: { label: 'Status', kind: 'word', sort: true, value: (s: Snapshot) => s.status },
+    size: { label: 'Size', kind: 'memory', sort: true, value: (s: Snapshot) => s.size_bytes },
+    revision: { label: 'Revision', kind: 'number', value: (s: Snapshot) => s.revision },
+    etcd_version: { label: 'etcd', value: (s: Snapshot) => s.etcd_version },
+    store: { label: 'Store', value: (s: Snapshot) => s.store.name },
+    made_by: { label: 'By', kind: 'word', value: (s: Snapshot) => s.made_by },
+    verified_at: { label: 'Verified', help: 'When it was read back from its store', kind: 'time', hidden: true, value: (s: Snapshot) => s.verified_at },
+    reason: { label: 'Reason', value: (s: Snapshot) => s.reason },
+    created_at: { label: 'Begun', kind: 'time', sort: true, hidden: true, value: (s: Snapshot) => s.created_at },
+  },
+  filters: {
+    cluster: { label: 'Cluster', help: 'Only snapshots of this cluster, by name or id', placeholder: 'CLUSTER' },
+    status: { label: 'Status', help: 'Only snapshots with this status', choices: snapshotStatuses },
+    store: { label: 'Store', help: 'Only snapshots in this store, by name or id', placeholder: 'STORE' },
+  },
+  order: '-created_at',
+})
+
+const calls = callsOf('snapshot', '/v1/snapshots', { read: 'clusters:read', write: 'clusters:write' }, Snapshot)
+export const snapshotList = calls.list(snapshots, 'Snapshots of clusters, newest first.')
+export const snapshotGet = calls.get('One snapshot.')
+export const snapshotRemove = operation('snapshotRemove', 'DELETE /v1/snapshots/{id}', 'clusters:write', {
+  summary: 'Remove a snapshot and its file. A snapshot that is being taken is cancelled.',
+  proof: true,
+  errors: ['stale', 'operation_running'],
+})
+export const snapshotVerify = operation('snapshotVerify', 'POST /v1/snapshots/{id}/verify', 'clusters:write', {
+  summary: 'Read the file of a snapshot from its store as a whole and check it.',
+  kept: true,
+  answer: Snapshot,
+  errors: ['transition_refused', 'store_refused'],
+})
+export const snapshotDownload = operation('snapshotDownload', 'GET /v1/snapshots/{id}/file', 'secrets:read', {
+  summary:
+    'The snapshot, decrypted: a file as `etcdctl snapshot save` writes it. If it can not be read as a whole, the connection is cut. The download is audited.',
+  proof: true,
+  answer: z.string(),
+  media: 'application/octet-stream',
+  errors: ['transition_refused', 'store_refused'],
+})
+export const snapshotImport = operation('snapshotImport', 'POST /v1/clusters/{id}/snapshots', 'clusters:write', {
+  summary: 'Import a file of `etcdctl snapshot save` as a snapshot of the cluster. The file is in a store, and stays there; the snapshot is an encrypted copy.',
+  body: z.strictObject({
+    store_id: z.uuid(),
+    /** Name of the file in the store, without the prefix of the store. */
+    file: z
+      .string()
+      .check(
+        z.trim(),
+        z.maxLength(300),
+        z.regex(
+          /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
+          'The name of a file consists of letters, digits, dots, hyphens and underscores, with slashes between',
+        ),
+      ),
+  }),
+  answer: Snapshot,
+  status: 201,
+  errors: ['not_found'],
+})
+
+/** Why a snapshot can't be restored, downloaded or verified. */
+export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict => {
+  if (s.status === 'ready') return yes
+  if (s.status === 'failed') return no(`The snapshot failed${s.reason === null ? '' : `: ${s.reason}`}`)
+  return no(s.status === 'taking' ? 'The snapshot is still being taken' : 'The snapshot is being removed')
+}
+
+const intervals = [1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168] as const
+const NewSchedule = {
+  store_id: z.uuid('Choose a store'),
+  /** Hours between two snapshots. */
+  every_hours: z.union(
+    intervals.map((hours) => z.literal(hours)),
+    { error: `The interval is one of ${intervals.join(', ')} hours` },
+  ),
+  /** Hour of the day, UTC, of the first snapshot; the others follow at the interval. */
+  at_hour: z._default(wholeIn(0, 23, 'The hour must be between 0 and 23'), 2),
+  /** How many snapshots of the schedule are kept; null: not limited. */
+  keep_count: z._default(z.nullable(wholeIn(1, 10_000, 'Keep between 1 and 10,000 snapshots')), 14),
+  /** How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept. */
+  keep_days: z._default(z.nullable(wholeIn(1, 3_650, 'Keep snapshots between 1 and 3,650 days')), null),
+  paused: z._default(z.boolean(), false),
+}
+export const SnapshotScheduleWish = z.strictObject(NewSchedule)
+export type SnapshotScheduleWish = z.infer<typeof SnapshotScheduleWish>
+
+export const SnapshotSchedule = z.object({
+  store: z.object({ id: z.uuid(), name: z.string() }),
+  every_hours: z.int(),
+  at_hour: z.int(),
+  keep_count: z.nullable(z.int()),
+  keep_days: z.nullable(z.int()),
+  paused: z.boolean(),
+  /** When the next snapshot is due; null while the schedule is paused. */
+  next_at: z.nullable(time),
+  /** The newest snapshot that can be restored; null if there is none. */
+  last_ready_at: z.nullable(time),
+  /** Why the last snapshot of the schedule failed; null if it didn't. */
+  problem: z.nullable(z.string()),
+  ...changed,
+})
+export type SnapshotSchedule = z.infer<typeof SnapshotSchedule>
+
+const schedulePath = '/v1/clusters/{id}/snapshot-schedule'
+export const snapshotScheduleGet = operation('snapshotScheduleGet', `GET ${schedulePath}`, 'clusters:read', {
+  summary: 'The schedule by which snapshots of the cluster are taken; null if there is none.',
+  answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
+})
+export const snapshotScheduleSet = operation('snapshotScheduleSet', `PUT ${schedulePath}`, 'clusters:write', {
+  summary: 'Take snapshots of the cluster by a schedule. Snapshots that the schedule no longer keeps are removed after the next one is ready.',
+  body: SnapshotScheduleWish,
+  answer: SnapshotSchedule,
+  errors: ['stale'],
+})
+export const snapshotScheduleRemove = operation('snapshotScheduleRemove', `DELETE ${schedulePath}`, 'clusters:write', {
+  summary: 'Take no more snapshots of the cluster by a schedule. Its snapshots stay.',
+  errors: ['stale'],
+})

@@ -1,0 +1,148 @@
+/** Stores: places for snapshots of clusters and for Steelyard's own backups. A folder of the machine that Steelyard runs on, or a bucket of an S3-compatible service. */
+import * as z from 'zod/mini'
+import { list } from './list.ts'
+import { nameOf } from './names.ts'
+import { callsOf } from './object-calls.ts'
+import { operation } from './operation.ts'
+import { changed, time } from './page.ts'
+
+const storeKinds = ['folder', 's3'] as const
+
+export const Store = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  kind: z.enum(storeKinds),
+  /** Absolute path; null for S3. */
+  folder: z.nullable(z.string()),
+  /** URL of the S3 service; null for a folder, like the other fields of S3. */
+  endpoint: z.nullable(z.string()),
+  region: z.nullable(z.string()),
+  bucket: z.nullable(z.string()),
+  /** Begins the name of every object. */
+  prefix: z.string(),
+  path_style: z.boolean(),
+  access_key_id: z.nullable(z.string()),
+  /** The last time that a file was written to the store and read back. */
+  verified_at: z.nullable(time),
+  /** Why the store could not be used the last time; null if it could. */
+  problem: z.nullable(z.string()),
+  problem_since: z.nullable(time),
+  ...changed,
+})
+export type Store = z.infer<typeof Store>
+
+/** Text without spaces and control characters. */
+const word = (what: string, most: number) =>
+  z
+    .string()
+    .check(
+      z.trim(),
+      z.minLength(1, `Enter the ${what}`),
+      z.maxLength(most, `The ${what} has at most ${most} characters`),
+      z.regex(/^[\x21-\x7e]+$/, `The ${what} can't contain spaces`),
+    )
+
+/** The rules of S3 for names of buckets, without dots, which certificates of virtual hosts don't cover. */
+const bucket = z.string().check(z.trim(), z.regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, 'A bucket is named by 3 to 63 lowercase letters, digits and hyphens'))
+const endpoint = z.string().check(
+  z.trim(),
+  z.maxLength(300),
+  z.refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && /^\/?$/.test(new URL(text).pathname) && !/[?#@]/.test(text), {
+    error: 'The endpoint is a URL without path, user name and query, such as https://s3.eu-central-1.amazonaws.com',
+  }),
+  z.overwrite((text) => (URL.canParse(text) ? new URL(text).origin : text)),
+)
+const prefix = z
+  .string()
+  .check(
+    z.trim(),
+    z.maxLength(200, 'The prefix has at most 200 characters'),
+    z.regex(
+      /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*(?:[A-Za-z0-9_-][A-Za-z0-9._-]*)?$/,
+      'The prefix consists of letters, digits, dots, hyphens and underscores, with slashes between, such as steelyard/prod',
+    ),
+  )
+const secret = z.string().check(z.minLength(1, 'Enter the secret access key'), z.maxLength(500, 'The secret access key has at most 500 characters'))
+
+const s3Fields = ['endpoint', 'region', 'bucket', 'access_key_id', 'secret_access_key'] as const
+
+export const NewStore = z
+  .strictObject({
+    name: nameOf('Store'),
+    kind: z.enum(storeKinds),
+    /** Absolute path of a folder inside `STEELYARD_STORE_FOLDERS`. */
+    folder: z.optional(z.string().check(z.trim(), z.maxLength(500), z.regex(/^\/[^\0]*$/, 'The folder is an absolute path, such as /srv/steelyard'))),
+    endpoint: z.optional(endpoint),
+    region: z.optional(word('region', 60)),
+    bucket: z.optional(bucket),
+    prefix: z._default(prefix, ''),
+    /** True: `https://endpoint/bucket/…`. False: `https://bucket.endpoint/…`. */
+    path_style: z._default(z.boolean(), true),
+    access_key_id: z.optional(word('access key id', 200)),
+    /** Never returned by any call. */
+    secret_access_key: z.optional(secret),
+  })
+  .check((context) => {
+    const { value } = context
+    const wrong = (field: string, message: string) => void context.issues.push({ code: 'custom', path: [field], message, input: value })
+    if (value.kind === 'folder') {
+      if (value.folder === undefined) wrong('folder', 'Enter the folder')
+      for (const field of s3Fields) if (value[field] !== undefined) wrong(field, 'A folder has no such setting')
+      return
+    }
+    if (value.folder !== undefined) wrong('folder', 'Only a store of the kind folder has a folder')
+    for (const field of s3Fields) if (value[field] === undefined) wrong(field, 'A store of the kind s3 needs this')
+  })
+export type NewStore = z.infer<typeof NewStore>
+
+/** The place of the files can't change, because the files would not move with it. */
+export const StoreChange = z.strictObject({
+  name: z.optional(nameOf('Store')),
+  access_key_id: z.optional(word('access key id', 200)),
+  secret_access_key: z.optional(secret),
+})
+export type StoreChange = z.infer<typeof StoreChange>
+
+const stores = list<Store>()({
+  nouns: ['store', 'stores'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (s: Store) => s.name },
+    kind: { label: 'Kind', value: (s: Store) => (s.kind === 's3' ? 'S3' : 'Folder') },
+    place: { label: 'Place', kind: 'mono', value: (s: Store) => storePlace(s) },
+    verified_at: { label: 'Verified', help: 'When a file was last written and read back', kind: 'time', sort: true, value: (s: Store) => s.verified_at },
+    problem: { label: 'Problem', value: (s: Store) => s.problem },
+    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (s: Store) => s.created_at },
+  },
+  filters: { kind: { label: 'Kind', help: 'Only stores of this kind', choices: { folder: 'Folder', s3: 'S3' } } },
+  order: 'name',
+})
+
+/** `/srv/steelyard`, or `https://s3.example.com/bucket/prefix`. */
+export const storePlace = ({ folder, endpoint: url, bucket: name, prefix: start }: Pick<Store, 'folder' | 'endpoint' | 'bucket' | 'prefix'>): string =>
+  folder ?? `${url}/${name}${start === '' ? '' : `/${start}`}`
+
+/** Everybody who sees clusters sees the stores. Only admins change them, because Steelyard connects to the endpoint and writes to the folder. */
+const calls = callsOf('store', '/v1/stores', { read: 'clusters:read', write: 'users:manage' }, Store)
+export const storeList = calls.list(stores, 'Stores for snapshots and backups. The secret access key is never returned.')
+export const storeGet = calls.get('One store.')
+export const storeCreate = calls.create({
+  summary: 'Add a store. A small file is written, read back and removed first; a store that fails this test is not added.',
+  body: NewStore,
+  errors: ['name_taken', 'store_refused', 'dial_refused'],
+})
+export const storeUpdate = calls.update({
+  summary: 'Rename a store, or change its access key. Its place is fixed: add another store instead.',
+  body: StoreChange,
+  errors: ['stale', 'name_taken', 'store_refused', 'dial_refused'],
+})
+export const storeRemove = calls.remove('Remove a store that no schedule and no snapshot uses. Files in it stay.', ['stale', 'store_in_use'])
+export const storeTest = operation('storeTest', 'POST /v1/stores/{id}/test', 'users:manage', {
+  summary: 'Write a small file to the store, read it back and remove it.',
+  kept: true,
+  answer: z.object({
+    ok: z.boolean(),
+    /** What failed, and what to do. */
+    problem: z.nullable(z.string()),
+    took_ms: z.int(),
+  }),
+})
