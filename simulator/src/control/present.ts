@@ -47,12 +47,16 @@ export const presentBooted = ({ plan, disk, managementLink }: Machine): object =
 
 /** Counters of every server, and the number of etcd clusters per Talos cluster id, which must be one. */
 export const presentCounters = (world: World): object => {
-  const clusters = new Map<string, { id: string; name: string; etcdMade: number; bootstrapCalls: number; members: number }>()
-  for (const { state } of world.etcd.all) {
+  const nothing = { etcdMade: 0, recoveries: 0, members: 0, quorumLosses: 0, budgetBreaches: 0, mostUnready: 0 }
+  const clusters = new Map<string, { id: string; name: string; bootstrapCalls: number } & typeof nothing>()
+  for (const { state, counters } of world.etcd.all) {
     const { talosId: id, name } = state
-    const entry = clusters.get(id) ?? { id, name, etcdMade: 0, bootstrapCalls: world.etcd.callsOf(id), members: 0 }
-    entry.etcdMade++
+    const entry = clusters.get(id) ?? { id, name, bootstrapCalls: world.etcd.callsOf(id), ...nothing }
+    entry[state.isRecovered ? 'recoveries' : 'etcdMade']++
     entry.members += state.members.length
+    entry.quorumLosses += counters.quorumLosses
+    entry.budgetBreaches += counters.budgetBreaches
+    entry.mostUnready = Math.max(entry.mostUnready, counters.mostUnready)
     clusters.set(id, entry)
   }
   return {

@@ -177,6 +177,11 @@ const serviceSchema = z.strictObject({
   labels: z.optional(z.record(z.string(), z.string())),
   annotations: z.optional(z.record(z.string(), z.string())),
 })
+const workloadSchema = z.strictObject({
+  name: z._default(name, 'counter'),
+  replicas: z._default(z.int().check(z.minimum(1), z.maximum(100)), 3),
+  min_available: z._default(z.int().check(z.minimum(0), z.maximum(100)), 2),
+})
 const deprecatedSchema = z.strictObject({
   group: z._default(z.string(), ''),
   version: z.string().check(z.minLength(1)),
@@ -200,7 +205,10 @@ const clusterCall = async (world: World, request: IncomingMessage, [which, noun,
     const { labels, annotations, ...wish } = parsed(serviceSchema, await readJson(request))
     hand.addService({ ...wish, ...(labels && { labels }), ...(annotations && { annotations }) })
   } else if (call === 'DELETE services' && first !== undefined && second !== undefined) hand.removeService(first, second)
-  else if (call === 'POST deprecated-apis' && rest.length === 0) hand.callDeprecated(parsed(deprecatedSchema, await readJson(request)))
+  else if (call === 'POST workloads' && rest.length === 0) {
+    const { min_available: minAvailable, ...wish } = parsed(workloadSchema, await readJson(request))
+    hand.addWorkload({ ...wish, minAvailable })
+  } else if (call === 'POST deprecated-apis' && rest.length === 0) hand.callDeprecated(parsed(deprecatedSchema, await readJson(request)))
   else if (call === 'PATCH objects' && first !== undefined && second !== undefined) hand.edit(first, second, parsed(changeSchema, await readJson(request)))
   else if (call === 'DELETE objects' && first !== undefined && second !== undefined) hand.remove(first, second)
   else throw new Refused(404, 'There is no such call')

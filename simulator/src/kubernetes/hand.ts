@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { DeprecatedApi, EtcdCluster } from '../cluster/etcd.ts'
 import { type Body, list, object, text } from '../config/shape.ts'
 import type { World } from '../world.ts'
@@ -6,7 +7,9 @@ import { setLoadBalancer } from './balancing/controller.ts'
 import { CILIUM_POOLS, type LoadBalancer, METALLB_NAMESPACE, METALLB_POOLS } from './balancing/definitions.ts'
 import { formatAddress } from './balancing/ranges.ts'
 import { addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
+import { builtIn } from './kinds.ts'
 import { Objects, type Target } from './objects.ts'
+import { addCounting, type CountingWish, showCounting } from './workloads/counting.ts'
 import { notFound, Refusal } from './refusal.ts'
 
 /** Makes changes in a simulated cluster as another person would: adds and removes Services, changes and deletes objects. */
@@ -46,6 +49,12 @@ const handOf = (world: World, cluster: EtcdCluster) => {
       const { resourceVersion: _, ...kept } = object(metadata)
       objects().replace(place, object(mergePatch({ ...rest, metadata: kept }, change)), 'kubectl-edit')
     },
+    /** Creates a workload that counts, with a new identity, which it returns. */
+    addWorkload(wish: Omit<CountingWish, 'identity'>): string {
+      const identity = randomUUID()
+      addCounting(objects(), { ...wish, identity })
+      return identity
+    },
     /** Calls an API that is deprecated, as an old program would. */
     callDeprecated(api: DeprecatedApi): void {
       cluster.change(({ kubernetes }) => (kubernetes.deprecatedApis = [...(kubernetes.deprecatedApis ?? []), api]))
@@ -64,6 +73,10 @@ const show = (cluster: EtcdCluster, objects: Objects) => {
     name: state.name,
     hasQuorum: cluster.hasQuorum,
     loadBalancer,
+    /** The UID of the namespace kube-system, which identifies a cluster. */
+    uid: text(object(objects.get({ kind: builtIn('namespaces'), namespace: '', name: 'kube-system' }).metadata).uid),
+    workloads: showCounting(objects),
+    counters: cluster.counters,
     services: servicesOf(objects)
       .filter(({ isLoadBalancer }) => isLoadBalancer)
       .map(({ target, body, addresses }) => ({

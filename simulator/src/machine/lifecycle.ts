@@ -52,6 +52,7 @@ export class Lifecycle {
   async powerOff(): Promise<void> {
     this.#machine.disk.change((state) => (state.power = 'off'))
     await this.halt()
+    this.#machine.etcdCluster?.observeQuorum()
   }
 
   /** Stops the machine in this process without changing its state. */

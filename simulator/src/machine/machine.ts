@@ -322,6 +322,7 @@ export class Machine {
     // Installers are in the store of the system's containerd, which is in memory.
     for (const reference of this.images.keys()) if (isInstaller(reference)) this.images.delete(reference)
     this.services.clear()
+    this.etcdCluster?.observeQuorum()
     this.stage.reset()
     this.journal.restart()
   }

@@ -81,6 +81,7 @@ export const stopServices = async (machine: Machine, power: AbortSignal): Promis
   machine.stage.task('stopAllServices', true)
   for (const { id } of machine.services.all)
     if (id !== 'machined' && machine.services.isRunning(id)) machine.services.set(id, 'Finished', 'Service finished successfully')
+  machine.etcdCluster?.observeQuorum()
   machine.goDark({ gently: true })
   await machine.takes(TAKES.stopServices, power)
 }

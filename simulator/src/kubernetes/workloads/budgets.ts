@@ -23,6 +23,8 @@ const expectedOf = (objects: Objects, chosen: readonly Body[]): number => {
   return [...owners.values()].reduce((sum, count) => sum + count, 0)
 }
 
+export const budgetNames = (objects: Objects): string[] => objects.list(BUDGETS, '').map((budget) => `${namespaceOf(budget)}/${nameOf(budget)}`)
+
 /** What a budget allows at the moment. */
 const stateOf = (objects: Objects, budget: Body, pods: readonly Body[]) => {
   const { selector, minAvailable, maxUnavailable } = object(budget.spec)

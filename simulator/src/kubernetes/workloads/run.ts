@@ -4,8 +4,9 @@ import type { Machine } from '../../machine/machine.ts'
 import { builtIn } from '../kinds.ts'
 import { reporterOf } from '../nodes.ts'
 import { Objects } from '../objects.ts'
-import { observeBudgets } from './budgets.ts'
+import { budgetNames, observeBudgets } from './budgets.ts'
 import { Nodes } from './containers.ts'
+import { countAll } from './counting.ts'
 import { control } from './controllers.ts'
 import { nameOf, PODS } from './pods.ts'
 import { schedule } from './scheduler.ts'
@@ -19,6 +20,11 @@ const MOST_STEPS = 8
 interface Seen {
   state: string
   nodes: Nodes
+  countAt: number
+  /** Nodes that have been ready. */
+  ready: Set<string>
+  /** Budgets that have had enough healthy pods, and still have. */
+  kept: Set<string>
 }
 const seen = new WeakMap<EtcdCluster, Seen>()
 
@@ -50,7 +56,7 @@ const round = (machine: Machine, cluster: EtcdCluster): void => {
   const { world } = machine
   const { clock } = world
   const objects = new Objects(cluster, clock.now)
-  const known = seen.get(cluster) ?? { state: '', nodes: new Nodes() }
+  const known = seen.get(cluster) ?? { state: '', nodes: new Nodes(), countAt: 0, ready: new Set(), kept: new Set() }
   seen.set(cluster, known)
   const machinesOf = (): Map<string, Machine | undefined> =>
     new Map(
@@ -62,17 +68,35 @@ const round = (machine: Machine, cluster: EtcdCluster): void => {
     )
   const machines = machinesOf()
   const stateOf = (): string =>
-    `${objects.resourceVersion} ${[...machines.values()].map((one) => (one ? `${one.bootId} ${one.isOn} ${one.nodeReady} ${one.isRegistered}` : '')).join()}`
-  if (stateOf() === known.state && clock.elapsed() < known.nodes.due) return
+    `${objects.resourceVersion} ${[...machines.values()].map((one) => (one ? `${one.bootId} ${one.isOn} ${one.nodeReady} ${one.isRegistered} ${one.services.isRunning('cri')}` : '')).join()}`
+  countUnready(cluster, known, machines)
+  const now = clock.elapsed()
+  if (stateOf() === known.state && now < known.nodes.due && now < known.countAt) return
   objects.together(() => {
+    let short: string[] = []
     for (let step = 0; step < MOST_STEPS; step++) {
       const before = objects.resourceVersion
       control(objects, clock.now())
       schedule(objects, (node) => machines.get(nameOf(node))?.nodeReady === true)
       known.nodes.observe(objects, clock.elapsed(), clock.now(), machines)
-      observeBudgets(objects, objects.list(PODS, ''))
+      short = observeBudgets(objects, objects.list(PODS, ''))
       if (objects.resourceVersion === before) break
     }
+    countBreaches(cluster, objects, known, short)
+    known.countAt = countAll(cluster, objects, clock.elapsed())
   })
   known.state = stateOf()
+}
+
+/** Counts the nodes that are not ready at the same time. Nodes that never were ready don't count. */
+const countUnready = (cluster: EtcdCluster, { ready }: Seen, machines: ReadonlyMap<string, Machine | undefined>): void => {
+  for (const name of ready) if (!machines.has(name)) ready.delete(name)
+  for (const [name, machine] of machines) if (machine?.nodeReady === true) ready.add(name)
+  cluster.count('mostUnready', [...ready].filter((name) => machines.get(name)?.nodeReady !== true).length)
+}
+
+/** Counts the budgets that no longer have enough healthy pods. */
+const countBreaches = (cluster: EtcdCluster, objects: Objects, { kept }: Seen, short: readonly string[]): void => {
+  for (const name of short) if (kept.delete(name)) cluster.count('budgetBreaches')
+  for (const name of budgetNames(objects)) if (!short.includes(name)) kept.add(name)
 }

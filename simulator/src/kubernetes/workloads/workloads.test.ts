@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cluster, fleet, rack, until } from '../../testing/fleet.ts'
+import { handOn } from '../hand.ts'
 import { as, type Ask } from '../../testing/kubernetes.ts'
 
 const PODS = '/api/v1/namespaces/default/pods'
@@ -98,4 +99,22 @@ test('pods run again after their node has rebooted', async () => {
   await until('the pod is unready', async () => !isReady((await podsOf(ask))[0]!))
   await until('the node has rebooted', () => workers[0]!.bootId !== bootId && workers[0]!.stage.ready)
   expect((await ready(ask, 1))[0]!.metadata.uid).toBe(pod!.metadata.uid)
+})
+
+test('a counting workload keeps its identity and its data, and unannounced reboots of its nodes are counted as breaches of its budget', async () => {
+  const { simulator, workers, controlPlanes } = await setup(2)
+  const hand = handOn(simulator.world, 'blue-fox')!
+  const identity = hand.addWorkload({ name: 'counter', replicas: 2, minAvailable: 2 })
+  const counter = () => hand.show().workloads[0]!
+  await until('it counts', () => counter().ready === 2 && counter().serial >= 2)
+  const { serial } = counter()
+  expect(hand.show().counters).toMatchObject({ budgetBreaches: 0, quorumLosses: 0, mostUnready: 0 })
+  const { bootId } = workers[0]!
+  workers[0]!.lifecycle.request({ kind: 'reboot' })
+  await until('the worker is back', () => workers[0]!.bootId !== bootId && workers[0]!.stage.ready)
+  await until('it counts on', () => counter().ready === 2 && counter().serial > serial)
+  expect(counter()).toMatchObject({ identity, isIntact: true })
+  expect(hand.show().counters).toMatchObject({ budgetBreaches: 1, quorumLosses: 0, mostUnready: 1 })
+  await controlPlanes[0]!.lifecycle.powerOff()
+  expect(hand.show().counters.quorumLosses).toBe(1)
 })
