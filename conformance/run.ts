@@ -1,6 +1,6 @@
 /**
- * Runs Talos's own code. `npm run conformance` regenerates Talos's answers and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers differ
- * from the committed ones, and makes fewer calls. Both commands fail if a complete response of the server is lost.
+ * Runs Talos's and etcd's own code. `npm run conformance` regenerates their answers and makes 10,000 calls to a grpc-go server. `-- --check` fails if the answers
+ * differ from the committed ones, and makes fewer calls. Both commands fail if a complete response of the server is lost.
  * Needs Go and its module proxy. Without them the command prints a message and succeeds, because `npm test` compares with the committed answers anyway.
  */
 import { spawnSync } from 'node:child_process'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSecrets } from '#talos/secrets/bundle.ts'
 import { answersFile, authoritiesFile, versions } from './answers.ts'
+import { askEtcd } from './ask-etcd.ts'
 import { countLostCalls } from './calls.ts'
 import { certificateCases, now, ourCertificates } from './certificates.ts'
 import { keyOf } from './compare.ts'
@@ -64,6 +65,12 @@ async function call(): Promise<boolean | null> {
   return lost.length === 0
 }
 
+/** Whether the published etcd reads our snapshots as committed; null if the program can't be built. */
+function readSnapshots(): boolean | null {
+  const program = build('etcd')
+  return program === null ? null : askEtcd(program, folder, isCheck, say)
+}
+
 async function main(): Promise<void> {
   const questions = await writeQuestions()
   for (const version of versions) {
@@ -75,6 +82,7 @@ async function main(): Promise<void> {
     if (isCheck && !isSame) process.exitCode = 1
   }
   if ((await call()) === false) process.exitCode = 1
+  if (readSnapshots() === false) process.exitCode = 1
 }
 
 try {

@@ -10,7 +10,7 @@ import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cr
 const doors: Readonly<Record<string, { source: readonly string[]; test: readonly string[] }>> = {
   contract: { source: [], test: [] },
   talos: { source: [], test: [] },
-  conformance: { source: ['talos'], test: [] },
+  conformance: { source: ['talos', 'simulator'], test: ['backend'] },
   backend: { source: ['contract', 'talos'], test: ['simulator'] },
   console: { source: ['contract'], test: [] },
   cli: { source: ['contract'], test: [] },

@@ -1,0 +1,64 @@
+/** Asks the code of the published etcd, the Go program of `etcd/`, about snapshots. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { answersOf, type EtcdFound, etcdAnswersFile, leftAfterWrites, simulatedSnapshot, writesFile } from './snapshots.ts'
+
+/** What etcd finds in a snapshot and in a member that is restored from it. Throws with the words of etcd if it refuses the snapshot. */
+export function readByEtcd(program: string, file: string): EtcdFound {
+  const { status, stdout, stderr } = spawnSync(program, ['read', file], { encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 })
+  if (status !== 0) throw new Error(stderr.trim())
+  return JSON.parse(stdout) as EtcdFound
+}
+
+/** Saves a snapshot of a new member of the published etcd, into which the writes of `writesFile` were made. */
+export function saveByEtcd(program: string, file: string): void {
+  const { status, stderr } = spawnSync(program, ['save', writesFile, file], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr.trim())
+}
+
+/** Whether etcd finds the committed answers in the snapshot of `simulatedSnapshot()`, and refuses damaged ones. Without `isCheck` the answers are written. */
+export function askEtcd(program: string, folder: string, isCheck: boolean, say: (text: string) => void): boolean {
+  const snapshot = simulatedSnapshot()
+  const found = readByEtcd(program, written(folder, 'simulated.snapshot', snapshot))
+  const answers = `${JSON.stringify(answersOf(snapshot, found), null, 1)}\n`
+  const isSame = answers === readFileSync(etcdAnswersFile, { encoding: 'utf8', flag: 'a+' })
+  if (!isCheck) writeFileSync(etcdAnswersFile, answers)
+  say(
+    `etcd ${found.etcd}: ${found.keys.length} keys of a simulated snapshot read and restored, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`,
+  )
+  return [isSame, ...refusals(program, folder, snapshot, say), ownSnapshot(program, folder, say)].every(Boolean)
+}
+
+/** Whether etcd refuses a snapshot with a changed byte, one that is cut short, and one without its hash. */
+function refusals(program: string, folder: string, snapshot: Buffer, say: (text: string) => void): boolean[] {
+  const changed = Buffer.from(snapshot)
+  changed[changed.length - 1]! ^= 1
+  const damaged = { 'a wrong hash': changed, 'no hash': snapshot.subarray(0, -32), 'its end missing': snapshot.subarray(0, 40_000) }
+  return Object.entries(damaged).map(([what, bytes]) => {
+    try {
+      readByEtcd(program, written(folder, 'damaged.snapshot', bytes))
+    } catch {
+      return true
+    }
+    say(`etcd reads a simulated snapshot with ${what}`)
+    return false
+  })
+}
+
+/** Whether a snapshot that etcd saves now has the objects of `writesFile`, so that the committed snapshot can be made again. */
+function ownSnapshot(program: string, folder: string, say: (text: string) => void): boolean {
+  const file = join(folder, 'saved.snapshot')
+  saveByEtcd(program, file)
+  const found = Object.fromEntries(readByEtcd(program, file).keys.map(({ key, revision, value }) => [key, { revision, value }]))
+  const isSame = isDeepStrictEqual(found, leftAfterWrites())
+  if (!isSame) say('etcd has other keys in its own snapshot than were written')
+  return isSame
+}
+
+function written(folder: string, name: string, bytes: Uint8Array): string {
+  const path = join(folder, name)
+  writeFileSync(path, bytes)
+  return path
+}
