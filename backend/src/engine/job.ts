@@ -78,6 +78,8 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     now: () => clock.now(),
     /** Time of the last jump of the engine's clock; 0 if there was none. */
     steadySince: () => clock.steadySince(),
+    /** Milliseconds since the start of this process: time limits of waits don't count the time in which Steelyard didn't run. */
+    upMs: () => clock.monotonic(),
     /** Milliseconds since a time, without clock jumps. */
     elapsedMs: (since: Date | number) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, since),
 

@@ -62,7 +62,7 @@ async function patchIn(file: string): Promise<NewPatch> {
 }
 
 /** The patch of each server: from the server's own file, else from the file for all servers. */
-async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
+export async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
   const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
   const [everybody, second] = options.filter((option) => !isOwn(option))
   if (second !== undefined) throw new CliError('usage', '--patch is given twice for all servers: a cluster gives each server one new patch')

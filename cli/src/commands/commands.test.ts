@@ -248,7 +248,7 @@ describe('cluster create', () => {
     api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))
     api.on(serverGet, () => aServer({ id: id(2), name: 'spare', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
     api.on(clusterList, () => pageOf([aCluster({ id: id(3), name: 'web' })]))
-    api.on(clusterGet, () => aCluster({ id: id(3), name: 'web', servers: [{ node_id: id(1), name: 'cp-1', role: 'control_plane' }] }))
+    api.on(clusterGet, () => aCluster({ id: id(3), name: 'web', status: 'failed', servers: [{ node_id: id(1), name: 'cp-1', role: 'control_plane' }] }))
     api.on(clusterServerReplace, ({ body }) => {
       const verdict = canWipe([{ server: 'spare', disks: [disk], devices: ['/dev/sda'], kept: null }], body.confirmed_disks)
       if (!verdict.ok) throw new Problem('disk_not_confirmed', verdict.reason)

@@ -5,15 +5,11 @@ import { ClusterRole, ClusterServer } from '../clusters.ts'
 const mostServers = 500
 const some = <T extends z.ZodMiniType>(server: T) => z.array(server).check(z.minLength(1, 'Choose at least one server'), z.maxLength(mostServers))
 
-/** A server that joins. Its patches are added beforehand, because the arguments of an operation hold no secrets. */
-const JoiningServer = z.omit(ClusterServer, { patch: true })
-export type JoiningServer = z.infer<typeof JoiningServer>
-
 /** True: the workload disks of the server are not wiped when it is reset. */
 const keep_workload_disks = z._default(z.boolean(), false)
 
 /** Adds servers: control planes one at a time, then all workers. */
-export const Grow = z.strictObject({ kind: z.literal('grow'), servers: some(JoiningServer) })
+export const Grow = z.strictObject({ kind: z.literal('grow'), servers: some(ClusterServer) })
 
 /** Removes servers. `force`: the server does not answer; it is removed without a reset, and reset as soon as it answers. */
 export const Shrink = z.strictObject({
@@ -25,4 +21,4 @@ export const Shrink = z.strictObject({
 export const Role = z.strictObject({ kind: z.literal('role'), servers: some(z.strictObject({ node_id: z.uuid(), role: ClusterRole })) })
 
 /** Replaces the server `node_id` by another one, which gets its role. */
-export const Replace = z.strictObject({ kind: z.literal('replace'), node_id: z.uuid(), keep_workload_disks, by: z.omit(JoiningServer, { role: true }) })
+export const Replace = z.strictObject({ kind: z.literal('replace'), node_id: z.uuid(), keep_workload_disks, by: z.omit(ClusterServer, { role: true }) })

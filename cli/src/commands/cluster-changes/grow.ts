@@ -3,10 +3,10 @@ import { command, given } from '../../command.ts'
 import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
 import { oneLine } from '../../text.ts'
-import { createOptions, perServer, single } from '../cluster-create.ts'
+import { createOptions, patchesOf, perServer, single } from '../cluster-create.ts'
 import { changeOptions, runChange } from './run-change.ts'
 
-const { 'install-disk': installDisk, 'workload-disk': workloadDisk, interface: link } = createOptions
+const { 'install-disk': installDisk, 'workload-disk': workloadDisk, interface: link, patch } = createOptions
 
 export const clusterGrow = command({
   name: 'cluster grow',
@@ -18,6 +18,7 @@ export const clusterGrow = command({
     'install-disk': installDisk,
     'workload-disk': workloadDisk,
     interface: link,
+    patch: { ...patch, help: 'YAML file of a patch for every new server, or for one; the patch is named after the file' },
     ...changeOptions,
   },
   examples: ['cluster grow web --worker w-4,w-5 --dry-run', 'cluster grow web --control-plane cp-4,cp-5 --yes --wait'],
@@ -29,6 +30,7 @@ export const clusterGrow = command({
     const installDisks = perServer('install-disk', options['install-disk'], names)
     const workloadDisks = perServer('workload-disk', options['workload-disk'], names)
     const interfaces = perServer('interface', options.interface, names)
+    const patchOf = await patchesOf(options.patch, names)
     const servers: Extract<ClusterChangeAsked, { kind: 'grow' }>['servers'] = []
     for (const name of names)
       servers.push({
@@ -38,6 +40,7 @@ export const clusterGrow = command({
           interface: single('interface', interfaces, name),
           install_disk: single('install-disk', installDisks, name),
           workload_disks: workloadDisks.get(name),
+          patch: patchOf(name),
         }),
       })
     return runChange(context, operands.cluster, { kind: 'grow', servers }, options)

@@ -8,6 +8,7 @@ import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { demandFree } from '../../operations/writing.ts'
+import { wipesOf } from '../create/retrying.ts'
 import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
 import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
@@ -112,8 +113,9 @@ export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { win
   })
 
 /** Only the cluster's current operation can be retried: a scheduled change that was refused has never begun. */
-export function guardChangeRetries({ operations }: Pick<ClusterParts, 'operations'>): void {
-  operations.guardRetry(changeQueue, {
+export function guardChangeRetries(parts: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
+  parts.operations.guardRetry(changeQueue, {
+    wipes: ({ key }) => wipesOf(parts, key),
     async may(tx, { id, key }) {
       const row = await store.lock(tx, key)
       if (!row) return no('The cluster is gone')

@@ -151,7 +151,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
 /** Records what the step waits for. A cancel may end the change here, and too long a wait fails it. */
 async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waiting: string }>, isCancelled: boolean): Promise<Outcome | 'again'> {
   const { parts, job, operation, change } = turn
-  const waitedMs = step.started_at === null ? 0 : job.elapsedMs(Date.parse(step.started_at))
+  const waitedMs = step.started_at === null ? 0 : Math.min(job.elapsedMs(Date.parse(step.started_at)), job.upMs())
   if (isCancelled && result.isSafe === true) {
     await skipGroup(turn, step)
     return 'again'

@@ -14,47 +14,51 @@ const another = (name: string): Verdict => no(`Another operation has replaced th
 /** Time limit for querying a server's disks, in ms. Short, because a user waits. If the server doesn't answer, its disks are still checked before a wipe. */
 const lookDeadlineMs = 5_000
 
+type Disks = Pick<ClusterParts, 'db' | 'servers'>
+
+/** Current disks of a server, or its last known disks if it doesn't answer. */
+async function disksNow({ db, servers }: Disks, nodeId: string): Promise<ChosenDisks['disks']> {
+  try {
+    const connection = await servers.connection(nodeId)
+    const disks = await connection.maintenance((client) => readDisks(client), { deadlineMs: lookDeadlineMs })
+    return disks.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
+  } catch {
+    return (await servers.forPlan(db, [nodeId]))[0]!.disks
+  }
+}
+
+/** The disks of joining servers that a retry would wipe, although they hold something else than a user has confirmed. */
+export async function wipesOf(parts: Disks, clusterId: string): Promise<Wipes> {
+  // Talos isn't installed again on a server that has started with its configuration (`secured_at`).
+  const waiting = (await store.members(parts.db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null && m.secured_at === null)
+  const looked = await Promise.all(
+    waiting.map(async (m) => {
+      const disks = await disksNow(parts, m.node_id)
+      return { m, disks, changed: notAgreed(m, disks, { isInstalled: m.was_installed === true, isAgain: m.send_intent_at !== null }) }
+    }),
+  )
+  return {
+    chosen: looked.map(({ m, disks, changed }) => ({ server: m.name, disks, devices: changed.map((c) => c.now), kept: null })),
+    async agree(tx) {
+      for (const { m, disks, changed } of looked.filter((l) => l.changed.length > 0)) {
+        const agreed: Record<string, AgreedDisks[string]> = { ...m.agreed_disks }
+        for (const { device, now } of changed) Object.assign(agreed, { [device]: agreedOf(disks, [now])[now] })
+        await store.updateMember(tx, m.cluster_id, m.node_id, { agreed_disks: JSON.stringify(agreed) })
+      }
+    },
+  }
+}
+
 /** Prevents retries of operations that no reconciler would carry out. */
-export function guardRetries({ db, operations, servers }: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
-  /** Current disks of a server, or its last known disks if it doesn't answer. */
-  const disksNow = async (nodeId: string): Promise<ChosenDisks['disks']> => {
-    try {
-      const connection = await servers.connection(nodeId)
-      const disks = await connection.maintenance((client) => readDisks(client), { deadlineMs: lookDeadlineMs })
-      return disks.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
-    } catch {
-      return (await servers.forPlan(db, [nodeId]))[0]!.disks
-    }
-  }
-
-  const wipes = async (clusterId: string): Promise<Wipes> => {
-    // Talos isn't installed again on a server that has started with its configuration (`secured_at`).
-    const waiting = (await store.members(db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null && m.secured_at === null)
-    const looked = await Promise.all(
-      waiting.map(async (m) => {
-        const disks = await disksNow(m.node_id)
-        return { m, disks, changed: notAgreed(m, disks, { isInstalled: m.was_installed === true, isAgain: m.send_intent_at !== null }) }
-      }),
-    )
-    return {
-      chosen: looked.map(({ m, disks, changed }) => ({ server: m.name, disks, devices: changed.map((c) => c.now), kept: null })),
-      async agree(tx) {
-        for (const { m, disks, changed } of looked.filter((l) => l.changed.length > 0)) {
-          const agreed: Record<string, AgreedDisks[string]> = { ...m.agreed_disks }
-          for (const { device, now } of changed) Object.assign(agreed, { [device]: agreedOf(disks, [now])[now] })
-          await store.updateMember(tx, m.cluster_id, m.node_id, { agreed_disks: JSON.stringify(agreed) })
-        }
-      },
-    }
-  }
-
+export function guardRetries(parts: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
+  const { operations } = parts
   operations.guardRetry(clusterQueue, {
     async may(tx, { id, key }) {
       const row = await store.lock(tx, key)
       if (!row) return no(`The cluster ${(await store.row(tx, key))?.name ?? key} is gone`)
       return row.operation_id === id ? yes : another(row.name)
     },
-    wipes: ({ key }) => wipes(key),
+    wipes: ({ key }) => wipesOf(parts, key),
   })
   operations.guardRetry(memberQueue, {
     async may(tx: Tx, { id, key }) {

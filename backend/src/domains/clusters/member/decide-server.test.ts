@@ -5,7 +5,7 @@ import { type Around, decideBlind, decideServer, mostResets, mostSends, patience
 
 const now = Date.UTC(2026, 0, 15, 14, 10)
 const fresh = buildMember({ at_since: new Date(now - 1000), seen_at: new Date(now - 240_000), stage: 'maintenance' })
-const around: Around = { now, steadySince: 0, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
+const around: Around = { now, steadySince: 0, upMs: Infinity, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'none', disk: null } }
 const healthy = { state: 'Running', healthy: true, message: '' }
@@ -127,6 +127,18 @@ test('a server that lost its configuration receives a new one only after a user 
     act: 'fail',
     reason: expect.stringContaining('lost its configuration'),
   })
+})
+
+test('the time in which Steelyard did not run does not count towards the time limits', () => {
+  const installing = { ...sent, at_since: new Date(now - 86_400_000) }
+  expect(decideServer(installing, { ...around, upMs: 60_000 }, dark)).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer(installing, { ...around, upMs: patienceMs.install! }, dark)).toMatchObject({ act: 'fail', at: 'install' })
+})
+
+test('a server that waits for its turn in a change is sent nothing, and is free at once if the change takes it back', () => {
+  const waits = buildMember({ waits: true })
+  expect(decideBlind(waits, around, true)).toMatchObject({ act: 'rest' })
+  expect(decideBlind({ ...waits, wanted: 'released' }, around, true)).toMatchObject({ act: 'release' })
 })
 
 test('a clock that jumps a day ahead or back does not change the time limits', () => {

@@ -51,12 +51,14 @@ export type Seen =
 export type Around = ReturnType<typeof aroundOf>
 
 /** Facts of a server's cluster. */
-export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: MemberRow, job: Pick<Job, 'now' | 'steadySince'>) {
+export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: MemberRow, job: Pick<Job, 'now' | 'steadySince' | 'upMs'>) {
   const chosen = bootstrap && members.find((other) => other.node_id === bootstrap.node_id)
   return {
     now: job.now(),
     /** The time since which the clock has run without a jump. */
     steadySince: job.steadySince(),
+    /** How long Steelyard has been running, in ms. */
+    upMs: job.upMs(),
     secrets: hasBundle && row.escrowed_at !== null,
     /** The time at which the control plane became healthy, or null. */
     controlPlaneAt: row.control_plane_at,
@@ -142,7 +144,7 @@ export function patiently(server: MemberRow, around: Around, act: ServerAct): Se
   const patience = patienceMs[act.at]
   const others = othersDoneAt(server, around, act.at)
   if (patience === undefined || others === null) return act
-  const waited = Math.min(elapsedMs(around, server.at_since), elapsedMs(around, others))
+  const waited = Math.min(elapsedMs(around, server.at_since), elapsedMs(around, others), around.upMs)
   return waited < patience ? act : fail(act.at, `Not done after ${lasting(waited)}. ${act.reason}`)
 }
 

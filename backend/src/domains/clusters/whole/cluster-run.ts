@@ -111,7 +111,7 @@ export async function wait(turn: ClusterTurn, step: WholeStep, reason: string): 
   const { parts, job, state } = turn
   const operation = state.row.operation_id === null ? undefined : await parts.operations.read(parts.db, state.row.operation_id)
   const started = operation?.steps.find((s) => s.key === step)?.started_at
-  const waited = started ? job.now() - Date.parse(started) : 0
+  const waited = started ? Math.min(job.now() - Date.parse(started), job.upMs()) : 0
   if (waited > patienceMs) {
     const why = `Not done after ${lasting(waited)}. ${reason}`
     await write(turn, async (tx) => {

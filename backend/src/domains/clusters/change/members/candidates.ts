@@ -1,7 +1,6 @@
 /** The servers that join a cluster which runs: the checks of a creation that apply, their reservation, and the steps of the plan. */
 import { contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
-import type { JoiningServer } from '#contract/clusters/changes/members.ts'
+import { type Check, type ClusterServer, endpointHost } from '#contract/clusters/clusters.ts'
 import { joiningSteps } from '#contract/clusters/steps.ts'
 import { Problem } from '#contract/errors.ts'
 import { type ConfirmedDisk, notConfirmed } from '#contract/servers/disks.ts'
@@ -25,7 +24,7 @@ interface Judged {
 }
 
 /** Checks that the servers can join, with the rules of a creation. */
-async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: readonly JoiningServer[]): Promise<Judged> {
+async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: readonly ClusterServer[]): Promise<Judged> {
   const { servers, datacenters } = parts
   const findings: Finding[] = []
   const warningsOf = new Map<string, string[]>()
@@ -49,6 +48,7 @@ async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: read
     if (role === 'control_plane' && row.virtual_ip && host !== null && (network === null || !contains(network, host)))
       refused(`The virtual IP ${endpointHost(row.endpoint)} is not in the network of ${name}, so ${name} can't hold it as a control plane`)
   }
+  for (const { patch } of asked) for (const problem of patch === undefined ? [] : await parts.patches.check(patch.body)) refused(problem)
   const warnings = chosen.flatMap((s) => (warningsOf.get(s.node_id) ?? []).map((w) => `${s.name}: ${w}`))
   return { findings, warnings, chosen }
 }
@@ -70,7 +70,7 @@ const adoptedWarning =
   'The cluster was made without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
 
 /** For the plan: checks, warnings, and the servers with their defaults. */
-export async function judgeJoining(view: ChangeView, asked: readonly JoiningServer[], { nodes }: Outlook) {
+export async function judgeJoining(view: ChangeView, asked: readonly ClusterServer[], { nodes }: Outlook) {
   const { findings, warnings, chosen } = await judge(view, view.parts.db, asked)
   const taken = typeof nodes === 'string' ? undefined : chosen.find((s) => nodes.has(s.name))
   const checks: Check[] = findings.map(({ check: name, ok, message }) => ({ check: name, ok, message }))
@@ -111,7 +111,7 @@ export async function reserve(
     confirmed,
     operationId,
   }: { readonly view: Around; readonly caller: Caller; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
-  asked: readonly JoiningServer[],
+  asked: readonly ClusterServer[],
 ): Promise<void> {
   const { parts, state } = view
   const { servers, clock } = parts
@@ -155,4 +155,5 @@ export async function reserve(
       waits: true,
     })),
   )
+  for (const { node_id, patch } of asked) if (patch) await parts.patches.createIn(tx, caller, node_id, patch)
 }

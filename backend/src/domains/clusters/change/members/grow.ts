@@ -7,6 +7,7 @@ import type { ChangeKind } from '../frame.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
 import { endJoining, joining } from './joining.ts'
 import { checked, etcdCheck, kubernetesCheck, outlookOf, whyNoMember } from './outlook.ts'
+import { sealedPatches } from './patched.ts'
 
 const idsOf = ({ servers }: ChangeOf<'grow'>): string[] => servers.map((s) => s.node_id)
 
@@ -14,6 +15,7 @@ const step: ChangeKind<ChangeOf<'grow'>>['steps'][string] = (turn, one) => joini
 
 export const grow: ChangeKind<ChangeOf<'grow'>> = {
   patienceMs: joiningPatienceMs,
+  sealed: sealedPatches((change) => change.servers),
   async plan(view, change) {
     const { row, members } = view.state
     const outlook = await outlookOf(view)
@@ -21,14 +23,14 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
     const added = change.servers.filter((s) => s.role === 'control_plane').length
     const controlPlanes = members.filter((m) => m.role === 'control_plane' && store.isWanted(m)).length + added
     const count = canHaveControlPlanes(controlPlanes)
-    const why = whyNoMember(outlook.etcd, row.name)
+    const why = whyNoMember(outlook, row.name)
     return {
       checks: [
         ...checks,
         kubernetesCheck(outlook),
         ...(added === 0
           ? []
-          : [etcdCheck(outlook.etcd, row.name), checked('control_planes', count.ok ? null : count.reason, counted(controlPlanes, 'control plane'))]),
+          : [etcdCheck(outlook, row.name), checked('control_planes', count.ok ? null : count.reason, counted(controlPlanes, 'control plane'))]),
       ],
       warnings: added === 0 && why !== null ? [...warnings, why] : warnings,
       groups: joiningGroups(chosen),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterDelete } from '#contract/clusters/clusters.ts'
 import { type Operation, operationCancel, operationRetry } from '#contract/operations.ts'
+import { patchList } from '#contract/patches.ts'
 import { type Server, serverConfirm, serverReset } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
@@ -31,6 +32,10 @@ describe.concurrent('adding servers to a running cluster', () => {
     expect(plan.groups.map((g) => g.node_id)).toEqual([cp4.id, cp5.id, worker.id])
     const operation = await world.change(cluster.id, change)
     expect((await world.cluster(cluster.id)).operation_id).toBe(operation.id)
+    expect((await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: { kind: 'defragment' } } })).problem).toMatchObject({
+      code: 'operation_running',
+      error: expect.stringContaining('Add servers to'),
+    })
     expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
     expect((await admin.call(serverReset, { params: { id: nodes[3]!.id }, body: {} })).problem).toMatchObject({ code: 'operation_running' })
     const statuses = new Set<string>()
@@ -74,7 +79,10 @@ describe.concurrent('adding servers to a running cluster', () => {
     const [ill, well] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
     await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
-    const operation = await world.change(cluster.id, { kind: 'grow', servers: added([ill, well], 'worker') })
+    const patch = { name: 'motd', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4097"\n' }
+    const operation = await world.change(cluster.id, { kind: 'grow', servers: added([ill, well], 'worker').map((s) => ({ ...s, patch })) })
+    const stored = await world.backend.platform.db.selectFrom('operation').select('arguments').where('id', '=', operation.id).executeTakeFirstOrThrow()
+    expect(JSON.stringify(stored)).not.toContain('somaxconn')
     const failed = await world.ended(operation.id)
     expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(/[Oo]ther hardware/) })
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
@@ -88,7 +96,11 @@ describe.concurrent('adding servers to a running cluster', () => {
     await admin.call(serverConfirm, { params: { id: ill.id }, body: { uuid: ill.identity.uuid!, serial: ill.identity.serial! } })
     expect((await admin.call(operationRetry, { params: { id: operation.id } })).status).toBe(200)
     expect(await world.ended(operation.id, 90_000)).toMatchObject({ status: 'done' })
-    for (const node of [ill, well]) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+    for (const node of [ill, well]) {
+      expect(world.machine(node).disk.state.counters.installs).toBe(1)
+      expect((await admin.call(patchList, { params: { id: node.id } })).answer!.items.map((p) => p.name)).toContain('motd')
+      expect(world.machine(node).config!.text).toContain('4097')
+    }
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
   })
 

@@ -73,7 +73,8 @@ export async function joining(turn: ChangeTurn, at: StepAt, how: Joining): Promi
 
 async function joinOn(turn: ChangeTurn, at: StepAt, { together }: Joining): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
-  if (!m || m.released_at !== null || m.wanted === 'released') return { failed: `${m?.name ?? 'The server'} was removed from the cluster while it joined` }
+  if (!m || m.released_at !== null) return { skipped: `${m?.name ?? 'The server'} was removed by force` }
+  if (m.wanted === 'released') return { failed: `${m.name} is leaving the cluster` }
   const prefix = prefixOf(at.key) as Place
   const places = placesOf(m.role)
   const isPast = m.node_ready_at !== null || places.indexOf(m.at) > places.indexOf(prefix)

@@ -6,10 +6,13 @@ import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../leave/etcd.ts
 import { listed } from '../../sentences.ts'
 import type * as store from '../../store.ts'
 import type { ChangeView } from '../frame.ts'
+import { etcdReports, type MemberReport } from '../shared/etcd.ts'
 
 export interface Outlook {
   /** null: no control plane reports the members. */
   readonly etcd: EtcdMembers | null
+  /** What each control plane reports about its member, with alarms. */
+  readonly reports: readonly MemberReport[]
   /** Nodes by name, or why Kubernetes doesn't answer. */
   readonly nodes: ReadonlyMap<string, KubernetesNode> | string
 }
@@ -28,24 +31,26 @@ const nodesOf = async ({ parts, state, signal }: ChangeView): Promise<Outlook['n
 }
 
 export async function outlookOf(view: ChangeView): Promise<Outlook> {
-  const [etcd, nodes] = await Promise.all([etcdMembers(view.parts, view.state.members, view.signal), nodesOf(view)])
-  return { etcd, nodes }
+  const [etcd, reports, nodes] = await Promise.all([etcdMembers(view.parts, view.state.members, view.signal), etcdReports(view), nodesOf(view)])
+  return { etcd, reports, nodes }
 }
 
 /** Why etcd takes no new member now, or null. etcd recommends to remove a dead member before another one is added ("Runtime reconfiguration"). */
-export function whyNoMember(etcd: EtcdMembers | null, cluster: string, except?: string): string | null {
+export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>, cluster: string, except?: string): string | null {
   if (etcd === null) return `No control plane of ${cluster} reports the members of etcd`
   const others = etcd.members.filter((m) => m.name !== except)
   const learner = others.find((m) => m.learner)
   if (learner) return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
-  const ill = others.filter((m) => !etcd.healthy.has(m.name))
-  return ill.length === 0
-    ? null
-    : `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not healthy in etcd of ${cluster}: bring ${ill.length === 1 ? 'it' : 'them'} back, replace or remove ${ill.length === 1 ? 'it' : 'them'} first`
+  const ill = others.filter((m) => !etcd.healthy.has(m.name)).map((m) => m.name)
+  const them = ill.length === 1 ? 'it' : 'them'
+  if (ill.length > 0)
+    return `${listed(ill)} ${ill.length === 1 ? 'is' : 'are'} not healthy in etcd of ${cluster}: bring ${them} back, replace or remove ${them} first`
+  const alarmed = reports.find((r) => r.problem !== null && r.name !== except)
+  return alarmed ? `etcd on ${alarmed.name}: ${alarmed.problem}` : null
 }
 
-export const etcdCheck = (etcd: EtcdMembers | null, cluster: string, except?: string): Check =>
-  checked('etcd', whyNoMember(etcd, cluster, except), 'Every other member of etcd is healthy')
+export const etcdCheck = (outlook: Outlook, cluster: string, except?: string): Check =>
+  checked('etcd', whyNoMember(outlook, cluster, except), 'Every other member of etcd is healthy, and etcd has no alarm')
 
 export const kubernetesCheck = ({ nodes }: Outlook): Check =>
   checked('kubernetes', typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null, 'The Kubernetes API answers')

@@ -1,6 +1,6 @@
 /** Replaces a server of a cluster that runs, dead or alive, by another one with the same role. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
-import type { JoiningServer } from '#contract/clusters/changes/members.ts'
+import type { ClusterServer } from '#contract/clusters/clusters.ts'
 import type * as store from '../../store.ts'
 import { type ChangeKind, memberOf } from '../frame.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
@@ -8,8 +8,9 @@ import { departingGroup, departingSteps, endDeparting, silentGroup } from './dep
 import { endJoining, joining } from './joining.ts'
 import { answers, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
 import { etcdCheck, kubernetesCheck, type Outlook, outlookOf, quorumCheck } from './outlook.ts'
+import { sealedPatches } from './patched.ts'
 
-const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): JoiningServer => ({ ...by, role })
+const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): ClusterServer => ({ ...by, role })
 
 /** etcd's rule: a member that isn't healthy is removed before another one is added. A healthy server leaves after the new one has joined. */
 const leavesFirst = (old: Leaver, { etcd }: Outlook): boolean => !answers(old) || (old.m.role === 'control_plane' && etcd?.healthy.has(old.m.name) !== true)
@@ -18,6 +19,7 @@ const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) => jo
 
 export const replace: ChangeKind<ChangeOf<'replace'>> = {
   patienceMs: joiningPatienceMs,
+  sealed: sealedPatches((change) => [change.by]),
   async plan(view, change) {
     const { row } = view.state
     const [outlook, { leavers, check: known }] = await Promise.all([outlookOf(view), leaversOf(view, [change.node_id])])
@@ -33,7 +35,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
         known,
         ...checks,
         await endpointCheck(view, [old.m]),
-        ...(isMember ? [etcdCheck(outlook.etcd, row.name, isFirst ? old.m.name : undefined)] : []),
+        ...(isMember ? [etcdCheck(outlook, row.name, isFirst ? old.m.name : undefined)] : []),
         ...(isMember && isFirst ? [quorumCheck(outlook.etcd, [old.m], row.name)] : []),
         kubernetesCheck(outlook),
       ],

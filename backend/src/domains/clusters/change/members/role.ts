@@ -114,7 +114,7 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         ...(promoted.length > demoted.length
           ? [checked('control_planes', count.ok ? null : count.reason, counted(now + promoted.length - demoted.length, 'control plane'))]
           : []),
-        ...(promoted.length > 0 ? [etcdCheck(outlook.etcd, row.name)] : []),
+        ...(promoted.length > 0 ? [etcdCheck(outlook, row.name)] : []),
         ...checks,
         kubernetesCheck(outlook),
       ],

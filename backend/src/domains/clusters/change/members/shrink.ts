@@ -32,7 +32,7 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
       warnings: isLast ? [...warnings, 'No worker remains: workloads that control planes do not run stay pending'] : warnings,
       groups: inOrder.map((l) => {
         const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true
-        return answers(l) && l.m.node_ready_at !== null ? departingGroup(l.m, keeps) : silentGroup(l.m, keeps)
+        return answers(l) ? departingGroup(l.m, keeps) : silentGroup(l.m, keeps)
       }),
     }
   },

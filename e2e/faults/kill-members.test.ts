@@ -1,0 +1,90 @@
+/** Servers are added to a running cluster, removed, replaced and change their role, and the program is killed in between. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { type Server, serverGet } from '#contract/servers/servers.ts'
+import type { Caller } from '../../tools/api-client.ts'
+import type { Program } from './testing/processes.ts'
+import { ended, openSite, patiently, signIn } from './testing/world.ts'
+
+const site = await openSite({ servers: 7, seed: 'kill-members' })
+afterAll(() => site.stop())
+
+let program: Program = await site.start()
+let call: Caller = await signIn(program.url)
+let nodes: readonly Server[] = []
+let cluster: Cluster
+const node = (i: number): Server => nodes[i]!
+
+beforeAll(async () => {
+  nodes = await site.take(call, 7)
+  // The endpoint is a DNS name, so that any control plane can leave.
+  const servers = nodes.slice(0, 4).map(({ id }, i) => ({ node_id: id, role: i < 3 ? ('control_plane' as const) : ('worker' as const) }))
+  const made = await call(clusterCreate, { body: { name: 'lives', datacenter_id: site.datacenterId, endpoint: 'kube.example.com', servers } })
+  expect((await ended(call, made.operation.id, 120_000)).status).toBe('done')
+  cluster = made.cluster
+}, 180_000)
+
+const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promise<T> => {
+  for (const end = Date.now() + 90_000; ;) {
+    const value = await ask()
+    if (is(value)) return value
+    if (Date.now() > end) throw new Error(`Not so within 90 s: ${JSON.stringify(value).slice(0, 1500)}`)
+    await pause(100)
+  }
+}
+
+/** Begins the change with a program that is killed at `point`, and follows it to its end with the next program. */
+async function changed(change: ClusterChangeAsked, point: string) {
+  await program.kill()
+  const doomed = await site.start({ FAILPOINT: point })
+  call = await signIn(doomed.url)
+  const { operation } = await patiently(() => call(clusterChange, { params: { id: cluster.id }, body: { change } }))
+  expect(await Promise.race([doomed.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
+  program = await site.start()
+  call = await signIn(program.url)
+  const end = await ended(call, operation.id, 150_000)
+  expect({ status: end.status, reason: end.reason }).toEqual({ status: 'done', reason: null })
+}
+
+const has = async (controlPlanes: number, workers: number) => {
+  await until(
+    () => patiently(() => call(clusterGet, { params: { id: cluster.id } })),
+    (c) => c.status === 'ready' && c.control_planes === controlPlanes && c.workers === workers,
+  )
+  const { clusters } = await site.simulator.counters()
+  expect(clusters.filter((c) => c.name === 'lives').map((c) => ({ members: c.members, made: c.etcdMade }))).toEqual([{ members: controlPlanes, made: 1 }])
+}
+const countersOf = async (server: Server) => (await site.simulator.counters()).servers.find((s) => s.uuid.toLowerCase() === server.identity.uuid)!
+
+test('killed after a new worker got its configuration, the worker joins and is installed once', { timeout: 300_000 }, async () => {
+  await changed({ kind: 'grow', servers: [{ node_id: node(4).id, role: 'worker' }] }, `apply/${node(4).id}:after`)
+  await has(3, 2)
+  expect((await countersOf(node(4))).installs).toBe(1)
+})
+
+test('killed before a removed worker is reset, the worker is drained, reset once and free', { timeout: 300_000 }, async () => {
+  await changed({ kind: 'shrink', servers: [{ node_id: node(3).id }] }, `reset/${node(3).id}:before`)
+  await has(3, 1)
+  expect((await countersOf(node(3))).resets).toBe(1)
+  expect(await patiently(() => call(serverGet, { params: { id: node(3).id } }))).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+})
+
+test('killed after a dead control plane was removed from etcd, another one takes its place', { timeout: 300_000 }, async () => {
+  await site.simulator.ask('POST', `/servers/${node(2).identity.uuid}/power-off`)
+  await changed({ kind: 'replace', node_id: node(2).id, by: { node_id: node(5).id } }, `forget-member/${node(2).id}:after`)
+  await has(3, 1)
+  await site.simulator.ask('POST', `/servers/${node(2).identity.uuid}/power-on`)
+  await until(
+    () => patiently(() => call(serverGet, { params: { id: node(2).id } })),
+    (s) => s.cluster === null && s.status === 'maintenance',
+  )
+  await has(3, 1)
+})
+
+test('killed after a control plane was told to reset, it joins again as a worker', { timeout: 300_000 }, async () => {
+  await changed({ kind: 'role', servers: [{ node_id: node(1).id, role: 'worker' }] }, `reset/${node(1).id}:after`)
+  await has(2, 2)
+  expect(await countersOf(node(1))).toMatchObject({ installs: 1, resets: 1 })
+})
