@@ -5,7 +5,17 @@ import { type Around, decideBlind, decideServer, mostResets, mostSends, patience
 
 const now = Date.UTC(2026, 0, 15, 14, 10)
 const fresh = buildMember({ at_since: new Date(now - 1000), seen_at: new Date(now - 240_000), stage: 'maintenance' })
-const around: Around = { now, steadySince: 0, upMs: Infinity, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
+const around: Around = {
+  now,
+  steadySince: 0,
+  upMs: Infinity,
+  secrets: true,
+  controlPlaneAt: null,
+  bootstrap: null,
+  waitTurn: null,
+  othersStay: false,
+  clusterStays: false,
+}
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'none', disk: null } }
 const healthy = { state: 'Running', healthy: true, message: '' }
