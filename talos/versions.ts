@@ -58,6 +58,8 @@ export const since = {
   kernelLog: '1.13',
   /** Extra arguments may be lists (`types/meta`, Args). */
   listArguments: '1.13',
+  /** Objects that Talos maintains in Kubernetes are marked as its own and applied server-side (`manifest_apply.go`). */
+  manifestInventory: '1.13',
   /** An empty `machine.network` is omitted (`generate/init.go`). */
   noEmptyNetwork: '1.13',
   /** Kernel argument `proc_mem.force_override=never` (`kernel.go`). */

@@ -99,6 +99,11 @@ export const endpointHost = (endpoint: string): string =>
     .replace(/^\[(.*)\](?::6443)?$/, '$1')
     .replace(/^([^:]*):6443$/, '$1')
 
+export const endpointText = z.string().check(
+  z.trim(),
+  z.refine((e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()), { error: 'Enter an IP address or a DNS name' }),
+)
+
 /** A disk by id or path. Parses to the path. */
 const diskOf = (example: string) =>
   z
@@ -127,12 +132,7 @@ export const NewCluster = z.strictObject({
   talos_version: z.optional(talosVersionText()),
   kubernetes_version: z.optional(kubernetesVersionText),
   /** Address or DNS name of the Kubernetes API, or `https://host:6443`. Default: the first control plane's address, which is lost with that server. */
-  endpoint: z.optional(
-    z.string().check(
-      z.trim(),
-      z.refine((e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()), { error: 'Enter an IP address or a DNS name' }),
-    ),
-  ),
+  endpoint: z.optional(endpointText),
   /** True: the endpoint is an unused address in the servers' network, held by the control planes. */
   virtual_ip: z._default(z.boolean(), false),
   vlan_id: z.optional(z.nullable(wholeIn(1, 4094, 'VLAN ID must be between 1 and 4094'))),

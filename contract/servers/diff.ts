@@ -69,3 +69,17 @@ export function collapse(lines: readonly DiffLine[], context = 3): Part[] {
   }
   return parts
 }
+
+/** The difference of two texts as a unified diff without file names; empty if they are equal. */
+export const unifiedDiff = (before: string, after: string): string => {
+  const signs = { same: ' ', add: '+', remove: '-' } as const
+  const parts = collapse(diffLines(before, after))
+  if (parts.every(({ lines }) => lines.every(({ kind }) => kind === 'same'))) return ''
+  const hunks = parts.flatMap(({ hidden, lines }) => {
+    if (hidden) return []
+    const [old, now] = [lines.filter((l) => l.before !== null), lines.filter((l) => l.after !== null)]
+    const range = (some: typeof lines, side: 'before' | 'after') => `${some[0]?.[side] ?? 0},${some.length}`
+    return [`@@ -${range(old, 'before')} +${range(now, 'after')} @@`, ...lines.map(({ kind, text }) => `${signs[kind]}${text}`)]
+  })
+  return `${hunks.join('\n')}\n`
+}

@@ -4,7 +4,7 @@
 import { create, type DescMessage, type DescMethodServerStreaming, type DescMethodUnary, type Message, type MessageInitShape } from '@bufbuild/protobuf'
 import type { GenMessage } from '@bufbuild/protobuf/codegenv2'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { DataSchema, Metadata } from '../proto/gen/common/common_pb.ts'
+import { ContainerdNamespace, type DataSchema, type Metadata } from '../proto/gen/common/common_pb.ts'
 import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { count, maxItems, type CallContext, type CallOptions, one, refuseError, stream, unary, upload } from './calls.ts'
 import { TalosError } from './errors.ts'
@@ -254,6 +254,14 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     async kubeconfig(options: CallOptions = {}): Promise<string> {
       const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 1024 ** 2 }, machine.kubeconfig, {}))
       return unpackKubeconfig(Buffer.concat(parts))
+    },
+
+    /**
+     * Pulls an image and waits for it. `cri`: images of pods; `system`: those that Talos runs itself, such as the kubelet. A machine that has the image does
+     * not pull it again.
+     */
+    async imagePull(namespace: 'cri' | 'system', reference: string, options: CallOptions = {}): Promise<void> {
+      await ask(machine.imagePull, { namespace: ContainerdNamespace[namespace === 'cri' ? 'NS_CRI' : 'NS_SYSTEM'], reference }, work(options))
     },
 
     /** A service's log. `tail`: number of past lines; all of them by default. */

@@ -9,7 +9,7 @@ import { MachineConfigSpecSchema, MachineTypeSpecSchema } from '../proto/gen/def
 import { MemberSpecSchema as EtcdMemberSpecSchema } from '../proto/gen/definitions/etcd_pb.ts'
 import { LayerSchema } from '../proto/gen/definitions/extensions_pb.ts'
 import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '../proto/gen/definitions/hardware_pb.ts'
-import { NodenameSpecSchema, NodeStatusSpecSchema, StaticPodStatusSpecSchema } from '../proto/gen/definitions/k8s_pb.ts'
+import { ManifestSpecSchema, NodenameSpecSchema, NodeStatusSpecSchema, StaticPodStatusSpecSchema } from '../proto/gen/definitions/k8s_pb.ts'
 import * as network from '../proto/gen/definitions/network_pb.ts'
 import * as runtime from '../proto/gen/definitions/runtime_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '../proto/gen/definitions/time_pb.ts'
@@ -74,6 +74,8 @@ export const resources = {
   nodename: kind('k8s', 'Nodenames.kubernetes.talos.dev', NodenameSpecSchema),
   nodeStatus: kind('k8s', 'NodeStatuses.kubernetes.talos.dev', NodeStatusSpecSchema),
   staticPod: kind('k8s', 'StaticPodStatuses.kubernetes.talos.dev', StaticPodStatusSpecSchema),
+  /** Objects that a control plane maintains in the cluster, in groups such as `10-kube-proxy`. */
+  manifest: kind('controlplane', 'Manifests.kubernetes.talos.dev', ManifestSpecSchema),
   /** id `local` */
   etcdMember: kind('etcd', 'EtcdMembers.etcd.talos.dev', EtcdMemberSpecSchema),
 } as const

@@ -112,6 +112,8 @@ export interface Tables {
     locked_out_since: Date | null
     taken_over_at: Date | null
     maintenance_window: OptionalJson<Columns['cluster.maintenance_window']>
+    other_endpoint: string | null
+    other_virtual_ip: Generated<boolean>
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -188,6 +190,7 @@ export interface Tables {
     overwrite_seen: string | null
     waits: Generated<boolean>
     keeps_disks: Generated<boolean>
+    endpoint: string | null
   }
   cluster_server_base: {
     cluster_id: string

@@ -5,6 +5,7 @@
 import { request } from 'node:https'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { DialPolicy } from '../talos-fleet/dial-policy.ts'
+import { lineFilter } from './lines.ts'
 
 export const kubernetesPort = 6443
 const deadlineMs = 8_000
@@ -143,6 +144,20 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
         query.set('continue', next)
       }
     },
+    /**
+     * Applies an object as another field manager, taking over fields that others have set, and returns the result. `dryRun`: nothing is stored.
+     */
+    async applyAs(path: string, object: object, { manager, dryRun }: { manager: string; dryRun: boolean }, signal: AbortSignal): Promise<unknown> {
+      const query = `fieldManager=${encodeURIComponent(manager)}&force=true${dryRun ? '&dryRun=All' : ''}`
+      const call = { method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }
+      return parse((await any(call, [200, 201], signal)).text)
+    },
+    /** The lines of one metric of this control plane's API server (Prometheus text format). */
+    async metric(target: KubernetesTarget, name: string, signal: AbortSignal): Promise<string[]> {
+      const reply = await one(target, { method: 'GET', path: '/metrics', accept: 'text/plain', onlyLines: `${name}{` }, signal)
+      if (reply.status !== 200) throw refused(reply)
+      return reply.text.split('\n').filter((line) => line !== '')
+    },
   }
 }
 
@@ -151,6 +166,10 @@ interface Call {
   readonly path: string
   readonly body?: string
   readonly type?: string
+  /** Default: JSON. */
+  readonly accept?: string
+  /** Only lines that begin with this text are kept, so that a long answer fits. */
+  readonly onlyLines?: string
 }
 
 interface Reply {
@@ -163,7 +182,7 @@ function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Cal
     const limit = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
     const fail = (error: Error) => reject(error instanceof KubernetesError ? error : new KubernetesError(sentence(error, limit, signal)))
     const headers = {
-      accept: 'application/json',
+      accept: call.accept ?? 'application/json',
       ...(call.body !== undefined && { 'content-type': call.type, 'content-length': Buffer.byteLength(call.body) }),
     }
     const asked = request(
@@ -184,12 +203,19 @@ function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Cal
       (answer) => {
         const parts: Buffer[] = []
         let size = 0
-        answer.on('data', (part: Buffer) => {
+        const keep = (part: Buffer): void => {
           size += part.length
-          if (size <= largestAnswer) parts.push(part)
-          else asked.destroy(new KubernetesError(`the API server sent more than ${largestAnswer / 1024 ** 2} MiB`))
+          parts.push(part)
+        }
+        const lines = call.onlyLines === undefined ? undefined : lineFilter(call.onlyLines, keep)
+        answer.on('data', (part: Buffer) => {
+          ;(lines?.take ?? keep)(part)
+          if (size > largestAnswer) asked.destroy(new KubernetesError(`the API server sent more than ${largestAnswer / 1024 ** 2} MiB`))
         })
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString('utf8') }))
+        answer.on('end', () => {
+          lines?.end()
+          resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString('utf8') })
+        })
         answer.on('error', fail)
       },
     )

@@ -9,6 +9,10 @@ import { begun, type OperationKind } from '../../operations.ts'
 import { time } from '../../page.ts'
 import { Check, Cluster } from '../clusters.ts'
 import { Grow, Replace, Role, Shrink } from './members.ts'
+import { Configure } from './configure.ts'
+import { ChangeDisks } from './disks.ts'
+import { ChangeEndpoint } from './endpoint.ts'
+import { UpgradeKubernetes } from './kubernetes-upgrade.ts'
 import { changeTable } from './table.ts'
 import { Extensions, RollbackTalos, UpgradeTalos } from './talos-upgrade.ts'
 import { MaintenanceWindow } from './window.ts'
@@ -16,7 +20,20 @@ import { MaintenanceWindow } from './window.ts'
 /** Gives the space of deleted revisions back to the disk, on one member of etcd at a time. */
 export const Defragment = z.strictObject({ kind: z.literal('defragment') })
 
-export const ClusterChange = z.discriminatedUnion('kind', [Defragment, Grow, Shrink, Role, Replace, UpgradeTalos, Extensions, RollbackTalos])
+export const ClusterChange = z.discriminatedUnion('kind', [
+  Defragment,
+  Grow,
+  Shrink,
+  Role,
+  Replace,
+  UpgradeTalos,
+  Extensions,
+  RollbackTalos,
+  Configure,
+  UpgradeKubernetes,
+  ChangeEndpoint,
+  ChangeDisks,
+])
 export type ClusterChange = z.output<typeof ClusterChange>
 /** A change as callers give it: fields with defaults may be left out. */
 export type ClusterChangeAsked = z.input<typeof ClusterChange>

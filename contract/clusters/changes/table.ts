@@ -27,6 +27,14 @@ export const sharedChangeSteps = {
 
 /** Steps of a server that leaves: drained first, and let run workload again if it stays after all. */
 const departingSteps = { drain: sharedChangeSteps.drain, ...leavingSteps, uncordon: (s: Named) => `Let ${s.name} run workload again if it stays` } as const
+/** Steps of a server that gets another configuration. */
+export const sendingSteps = {
+  ...sharedChangeSteps,
+  try: (s: Named) => `Try the configuration on ${s.name} without changing it`,
+  configure: (s: Named) => `Send ${s.name} its configuration`,
+  answers: (s: Named) => `${s.name} runs its configuration`,
+  'etcd-back': sharedChangeSteps['etcd-healthy'],
+} as const
 
 export const changeTable = {
   clusterGrow: {
@@ -121,5 +129,60 @@ export const changeTable = {
     audit: 'cluster.talos_rollback_requested',
     event: 'A rollback of Talos on a server was requested',
     command: 'cluster rollback-talos',
+  },
+  clusterConfigure: {
+    ...everyChange,
+    change: 'configure',
+    title: 'Change patches of',
+    steps: sendingSteps,
+    audit: 'cluster.configure_requested',
+    event: 'A change of patches was requested',
+    command: 'cluster configure',
+  },
+  clusterUpgradeKubernetes: {
+    ...everyChange,
+    change: 'upgradeKubernetes',
+    title: 'Upgrade Kubernetes of',
+    steps: {
+      ...sharedChangeSteps,
+      images: (s: Named) => `${s.name} pulls the images of the new version`,
+      'kube-apiserver': (s: Named) => `Update kube-apiserver on ${s.name}`,
+      'kube-controller-manager': (s: Named) => `Update kube-controller-manager on ${s.name}`,
+      'kube-scheduler': (s: Named) => `Update kube-scheduler on ${s.name}`,
+      'kube-proxy': (s: Named) => `Tell ${s.name} the version of kube-proxy`,
+      kubelet: (s: Named) => `Update the kubelet of ${s.name}`,
+      manifests: () => 'Update the objects that Talos maintains in the cluster',
+    },
+    audit: 'cluster.kubernetes_upgrade_requested',
+    event: 'An upgrade of Kubernetes was requested',
+    command: 'cluster upgrade-kubernetes',
+  },
+  clusterEndpoint: {
+    ...everyChange,
+    change: 'endpoint',
+    title: 'Change the endpoint of',
+    steps: {
+      names: (s: Named) => `The certificate of ${s.name} names both endpoints`,
+      reach: () => 'The Kubernetes API answers at the new endpoint',
+      endpoint: (s: Named) => `${s.name} uses the new endpoint`,
+      'node-ready': sharedChangeSteps['node-ready'],
+      swap: () => 'Kubeconfigs name the new endpoint',
+      forget: (s: Named) => `The certificate of ${s.name} no longer names the old endpoint`,
+    },
+    audit: 'cluster.endpoint_requested',
+    event: 'A change of its endpoint was requested',
+    command: 'cluster endpoint',
+  },
+  clusterDisks: {
+    ...everyChange,
+    change: 'disks',
+    title: 'Change workload disks of',
+    steps: {
+      wipe: (s: Named & { readonly disks: readonly string[] }) => `Wipe ${s.disks.join(', ')} of ${s.name}`,
+      disks: (s: Named) => `Record the workload disks of ${s.name}`,
+    },
+    audit: 'cluster.disks_requested',
+    event: 'A change of workload disks was requested',
+    command: 'cluster disks',
   },
 } as const

@@ -6,11 +6,12 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
 import { forSnapshots } from './change/snapshots/for-snapshots.ts'
+import type { PatchSet } from '../patches/sets.ts'
 import { forgetServer } from './leave/leaving.ts'
 import { outside } from './outside.ts'
 import { kubernetesOf } from './kubernetes.ts'
 import { controlPlaneAddresses, type CoreParts, updateCluster } from './parts.ts'
-import { generated, renderAgain } from './render.ts'
+import { generated, renderAgain, renderWith } from './render.ts'
 import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
@@ -30,6 +31,7 @@ export function clusterCore(given: Omit<CoreParts, 'secrets'>) {
       return config ? secrets.openConfig(parts.db, clusterId, config.sealed) : null
     },
     renderAgain: (tx: Tx, clusterId: string, nodeId: string) => renderAgain(parts, tx, clusterId, nodeId),
+    renderWith: (tx: Tx, clusterId: string, nodeId: string, set: PatchSet) => renderWith(parts, tx, clusterId, nodeId, set),
     outside: outside(parts),
     forgetServer: (caller: Caller, nodeId: string, options: Parameters<typeof forgetServer>[3]) => forgetServer(parts, caller, nodeId, options),
   }

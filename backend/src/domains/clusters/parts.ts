@@ -32,7 +32,7 @@ export interface CoreParts extends Platform {
 /** Dependencies of the use cases and reconcilers of clusters. */
 export interface ClusterParts extends CoreParts {
   readonly datacenters: Pick<Datacenters, 'find'>
-  readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
+  readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render' | 'rolling'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
   readonly snapshots: Pick<Snapshots, 'problems'>

@@ -12,6 +12,7 @@ import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { RenderContext } from '../patches/layers.ts'
+import type { PatchSet } from '../patches/sets.ts'
 import type { ChosenServer, Resolved } from './create/check.ts'
 import { selectorWwid } from './create/disks.ts'
 import { type CoreParts, factsOf } from './parts.ts'
@@ -32,13 +33,16 @@ export const installImage = (
 type Blueprint = Pick<Resolved, 'endpoint' | 'virtual_ip' | 'vlan_id' | 'talos_version' | 'kubernetes_version' | 'pod_cidr' | 'service_cidr'> & {
   readonly name: string
   readonly controlPlaneAddresses: readonly string[]
-}
+} & Partial<Pick<store.ClusterRow, 'other_endpoint' | 'other_virtual_ip'>>
 /** Settings of a server. `images`: image names that others have set in its configuration. */
 type BlueprintServer = Pick<store.MemberRow, 'role' | 'interface' | 'install_disk' | 'install_wwid' | 'install_image'> &
-  Partial<Pick<store.MemberRow, 'images'>>
+  Partial<Pick<store.MemberRow, 'images' | 'endpoint'>>
 
 function base(blueprint: Blueprint, server: BlueprintServer, secrets: SecretsBundle): { yaml: string; context: RenderContext } {
-  const host = endpointHost(blueprint.endpoint)
+  // While the endpoint changes, both are valid, and each server uses one of them.
+  const other = blueprint.other_endpoint ?? null
+  const hosts = [blueprint.endpoint, ...(other === null ? [] : [other])].map(endpointHost)
+  const virtualIps = hosts.filter((_, i) => (i === 0 ? blueprint.virtual_ip : blueprint.other_virtual_ip))
   const both = {
     role: server.role,
     talosVersion: blueprint.talos_version,
@@ -49,7 +53,7 @@ function base(blueprint: Blueprint, server: BlueprintServer, secrets: SecretsBun
     yaml: generateConfig({
       ...both,
       clusterName: blueprint.name,
-      endpoint: blueprint.endpoint,
+      endpoint: server.endpoint ?? blueprint.endpoint,
       kubernetesVersion: blueprint.kubernetes_version,
       secrets,
       podCidr: blueprint.pod_cidr,
@@ -58,9 +62,10 @@ function base(blueprint: Blueprint, server: BlueprintServer, secrets: SecretsBun
     context: {
       ...both,
       installWwid: server.install_wwid,
-      endpointHost: host,
+      endpointHost: hosts[0]!,
+      otherHosts: hosts.slice(1),
       controlPlaneAddresses: blueprint.controlPlaneAddresses,
-      virtualIp: blueprint.virtual_ip ? host : null,
+      virtualIps,
       vlanId: blueprint.vlan_id,
       workloadInterface: server.interface,
       images: server.images,
@@ -111,6 +116,18 @@ export const renderOnce = (parts: CoreParts, job: Job, clusterId: string, nodeId
 export const renderAgain = async (parts: CoreParts, tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null> =>
   (await store.newestConfig(tx, clusterId, nodeId)) ? renderNext(parts, tx, clusterId, nodeId) : null
 
+/**
+ * Makes the newest generation the one with these changes of patches, unless it is already; null if the server has no configuration yet. The patches
+ * themselves are saved when the machine has the configuration.
+ */
+export async function renderWith(parts: CoreParts, tx: Tx, clusterId: string, nodeId: string, set?: PatchSet): Promise<{ yaml: string } | null> {
+  const [newest, from] = [await store.newestConfig(tx, clusterId, nodeId), await generated(parts, tx, clusterId, nodeId)]
+  if (!newest || !from) return null
+  const { yaml } = await parts.patches.render(tx, nodeId, from.yaml, from.context, set)
+  if ((await parts.secrets.openConfig(tx, clusterId, newest.sealed)) !== yaml) await storeConfig(parts, tx, clusterId, nodeId, yaml)
+  return { yaml }
+}
+
 /** Renders a server's configuration for the preview of a creation. */
 export function previewConfig(
   { config, db, patches }: Pick<CoreParts, 'config' | 'db' | 'patches'>,
@@ -127,5 +144,5 @@ export function previewConfig(
     install_image: installImage(server.candidate, resolved.talos_version, config),
   }
   const { yaml, context } = base({ ...resolved, name, controlPlaneAddresses }, placed, secrets)
-  return patches.render(db, server.node_id, yaml, context, patch ? [patch] : [])
+  return patches.render(db, server.node_id, yaml, context, { patches: patch ? [patch] : [], remove: [] })
 }

@@ -19,7 +19,7 @@ const context: RenderContext = {
   installImage: 'factory.talos.dev/metal-installer/abc:v1.13.9',
   endpointHost: '10.0.0.100',
   controlPlaneAddresses: ['10.0.0.5', '10.0.0.6'],
-  virtualIp: '10.0.0.100',
+  virtualIps: ['10.0.0.100'],
 }
 
 test('the layer static-system of a control plane has disk, image, certificate names, host name and virtual address', () => {

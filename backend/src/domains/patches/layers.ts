@@ -27,8 +27,10 @@ export interface RenderContext {
   readonly endpointHost: string
   /** Addresses of the control planes, for the certificates. */
   readonly controlPlaneAddresses: readonly string[]
-  /** The endpoint's address, if it is a virtual IP of the control planes. */
-  readonly virtualIp?: string | null | undefined
+  /** Further hosts of the Kubernetes API that the certificates name, while the endpoint changes. */
+  readonly otherHosts?: readonly string[] | undefined
+  /** Addresses of the endpoint that are virtual IPs of the control planes. */
+  readonly virtualIps?: readonly string[] | undefined
   readonly vlanId?: number | null | undefined
   /** Workload link; by default the link with the dialled address. */
   readonly workloadInterface?: string | null | undefined
@@ -58,7 +60,9 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
   const layer = { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'] }
   if (context.isAdopted) return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
   // Talos adds a machine's own addresses to its certificate, but not the endpoint or a translated address.
-  const names = unique(isControlPlane ? [context.endpointHost, ...context.controlPlaneAddresses, server.address] : [server.address])
+  const names = unique(
+    isControlPlane ? [context.endpointHost, ...(context.otherHosts ?? []), ...context.controlPlaneAddresses, server.address] : [server.address],
+  )
   // In Talos the selector takes precedence over the disk's name (v1alpha1_types.go, InstallDiskSelector); the name is only for readers.
   const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
   const machine = { install: { disk: context.installDisk, ...selector, image: context.installImage }, certSANs: names }
@@ -67,8 +71,8 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
     // The generated configuration sets `auto: stable`, which conflicts with a host name.
     { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
   ]
-  if (context.virtualIp && isControlPlane && server.link)
-    documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: context.virtualIp, link: server.link })
+  if (isControlPlane && server.link)
+    for (const address of context.virtualIps ?? []) documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: address, link: server.link })
   return { ...layer, body: text(documents) }
 }
 

@@ -9,6 +9,7 @@ import { drifts } from './drift/drift.ts'
 import { sweeping, sweepQueue } from './drift/sweep.ts'
 import { previewing } from './previewing.ts'
 import { type PatchPlatform, patchReading } from './reading.ts'
+import { rolling } from './rolling.ts'
 import { patchWriting } from './writing.ts'
 
 export type Patches = ReturnType<typeof patches>
@@ -38,11 +39,13 @@ export function patches(platform: PatchPlatform) {
   const drift = drifts(platform, core)
   engine.register({ queue: configuringQueue, reconcile: configuring(platform, drift), concurrency: 8 })
   engine.register({ queue: sweepQueue, reconcile: sweeping(platform, drift), concurrency: 4 })
-  const { verdict, preview } = previewing(platform, core)
+  const { verdict, preview, warnings } = previewing(platform, core)
   return {
     ...reading,
     ...patchWriting(platform, core, { verdict, drift }),
     preview,
+    /** Changes of configurations by operations on clusters. */
+    rolling: rolling(platform, core, { verdict, warnings, drift }),
     /** Changes that others have made to the configurations of machines. */
     drift,
   }

@@ -63,6 +63,7 @@ export function previewing({ db, servers, access }: PatchPlatform, { store, read
 
   return {
     verdict,
+    warnings,
 
     /** Previews a patch. Contacts no machine for callers without write permission. */
     preview: async (who: For, nodeId: string, asked: Input<typeof patchPreview>['body']): Promise<Preview> => {

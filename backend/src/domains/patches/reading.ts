@@ -1,7 +1,7 @@
 /** Builds a server's configuration from its layers, and shows its patches to a caller. */
 import { Problem } from '#contract/errors.ts'
 import type { Page } from '#contract/page.ts'
-import { type NewPatch, type Patch, patchLimits, systemLayers } from '#contract/patches.ts'
+import { type Patch, patchLimits, systemLayers } from '#contract/patches.ts'
 import { permits, type Scope } from '#contract/permissions.ts'
 import type { Audience } from '#talos/config/mask.ts'
 import { patchSchema } from '#talos/config/schema.ts'
@@ -15,6 +15,7 @@ import type { Servers } from '../servers/servers.ts'
 import { freeBase, type Layer, type RenderContext, withPlaceholders } from './layers.ts'
 import { type For, reader } from './reader.ts'
 import { demandValid, layersOf, type Rendered, sentenceOf } from './render.ts'
+import { afterwards, noChange, type PatchSet } from './sets.ts'
 import { type PatchRow, patchStore } from './store.ts'
 
 export type PatchRendering = ReturnType<typeof patchRendering>
@@ -73,12 +74,13 @@ export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { s
     factsOf,
     /**
      * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-     * `more` are patches that aren't stored yet (in the preview of a creation). The result has plaintext secrets: encrypt it before storing it.
+     * `set` are changes of patches that aren't stored yet. The result has plaintext secrets: encrypt it before storing it.
      * @throws Problem `invalid` naming the layer, if Talos would refuse the result
      */
-    render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, more: readonly NewPatch[] = []): Promise<Rendered> => {
+    render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, set: PatchSet = noChange): Promise<Rendered> => {
       const server = await factsOf(on, nodeId)
-      return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
+      const { rows, more } = afterwards(await store.ofServer(on, nodeId), set)
+      return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, rows, more), context))
     },
   }
 }

@@ -12,6 +12,10 @@ import { changeOptions, runChange, shownWindow } from './run-change.ts'
 import { clusterShrink } from './shrink.ts'
 import { extensionCommands } from './extensions.ts'
 import { upgradeTalosCommands } from './upgrade-talos.ts'
+import { configureCommand } from './configure.ts'
+import { disksCommand } from './disks.ts'
+import { endpointCommand } from './endpoint.ts'
+import { upgradeKubernetesCommand } from './upgrade-kubernetes.ts'
 
 export const clusterChangeCommands: Command[] = [
   clusterGrow,
@@ -28,6 +32,10 @@ export const clusterChangeCommands: Command[] = [
       return runChange(context, operands.cluster, { kind: 'defragment' }, options)
     },
   }),
+  configureCommand,
+  upgradeKubernetesCommand,
+  endpointCommand,
+  disksCommand,
   command({
     name: 'cluster window',
     summary: 'Set or remove the maintenance window of a cluster: the weekly times in which scheduled changes go on.',

@@ -1,6 +1,10 @@
 /** The kinds of changes, by the name that the contract gives them. */
+import { configure } from './configure/configure.ts'
+import { disks } from './configure/disks.ts'
+import { endpoint } from './configure/endpoint.ts'
 import { defragment } from './defragment.ts'
 import type { ChangeKinds } from './frame.ts'
+import { upgradeKubernetes } from './kubernetes-upgrade/upgrade.ts'
 import { grow } from './members/grow.ts'
 import { replace } from './members/replace.ts'
 import { role } from './members/role.ts'
@@ -9,4 +13,17 @@ import { extensions } from './talos-upgrade/extensions.ts'
 import { rollbackTalos } from './talos-upgrade/rollback-talos.ts'
 import { upgradeTalos } from './talos-upgrade/upgrade-talos.ts'
 
-export const changeKinds: ChangeKinds = { defragment, grow, shrink, role, replace, upgradeTalos, extensions, rollbackTalos }
+export const changeKinds: ChangeKinds = {
+  defragment,
+  grow,
+  shrink,
+  role,
+  replace,
+  upgradeTalos,
+  extensions,
+  rollbackTalos,
+  configure,
+  upgradeKubernetes,
+  endpoint,
+  disks,
+}

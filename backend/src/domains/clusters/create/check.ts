@@ -158,7 +158,7 @@ export const toWipe = ({ name, candidate, install_disk, workload_disks }: Chosen
   kept: candidate.system_disk,
 })
 
-type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
+export type Find = (check: string, problem: string | null, good: string, more?: Pick<Finding, 'field' | 'conflict'>) => void
 
 /** A supported pair of Talos and Kubernetes versions that fits the requested version; the newest pair if none is requested. */
 function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { versions }: Surroundings) {
@@ -282,11 +282,12 @@ function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
   return bits - cidr.prefix < 4 ? `The service network must be a /${bits - 4} or larger` : null
 }
 
-function judgeEndpoint(
+/** Checks the endpoint's address against the networks and the addresses in use. */
+export function judgeEndpoint(
   host: string,
-  asked: NewCluster,
-  servers: readonly ChosenServer[],
-  around: Surroundings,
+  asked: Pick<NewCluster, 'virtual_ip' | 'servers'>,
+  servers: readonly Pick<ChosenServer, 'node_id' | 'name' | 'role' | 'candidate'>[],
+  around: Pick<Surroundings, 'used'>,
   networks: { pod: Cidr; service: Cidr },
   find: Find,
   warnings: string[],

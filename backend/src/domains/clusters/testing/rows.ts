@@ -44,6 +44,7 @@ export const buildMember = (more: Partial<MemberRow> = {}): MemberRow => ({
   overwrite_seen: null,
   waits: false,
   keeps_disks: false,
+  endpoint: null,
   ...more,
 })
 
@@ -80,5 +81,7 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   locked_out_since: null,
   taken_over_at: null,
   maintenance_window: null,
+  other_endpoint: null,
+  other_virtual_ip: false,
   ...more,
 })

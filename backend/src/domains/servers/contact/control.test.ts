@@ -57,6 +57,7 @@ const backend = await startBackend({
           held = rendered
         },
       } satisfies Partial<ClusterAccess['outside']>),
+      renderWith: async () => null,
       renderAgain: async (tx, _cluster, nodeId) => {
         rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
         return { yaml: rendered }

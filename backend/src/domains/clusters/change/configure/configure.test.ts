@@ -1,0 +1,148 @@
+/** A change of patches on a running cluster of three control planes and two workers. */
+import { describe, expect, test } from 'vitest'
+import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { operationCancel, operationRetry } from '#contract/operations.ts'
+import { patchCreate, patchList } from '#contract/patches.ts'
+import { connectSecure } from '#talos/client/connect.ts'
+import { clusterWorld } from '../../testing/world.ts'
+
+const world = await clusterWorld({ servers: 5 })
+const { admin } = world
+const nodes = world.take(5)
+const { cluster, operation: creation } = await world.create(nodes)
+await world.ended(creation.id)
+const params = { id: cluster.id }
+
+const sysctl = (key: string, value: string) => `machine:\n  sysctls:\n    ${key}: "${value}"\n`
+const udev = 'machine:\n  udev:\n    rules:\n      - SUBSYSTEM=="drm", MODE="0666"\n'
+const patchNamed = (name: string, body: string) => ({ name, weight: 500, labels: {}, body })
+const configureWith = (patches: ReturnType<typeof patchNamed>[], more: object = {}) => ({ kind: 'configure' as const, patches, ...more })
+const planOf = async (change: Parameters<typeof world.change>[1]) => {
+  const called = await admin.call(clusterPlan, { params, body: { change } })
+  if (!called.answer) throw new Error(called.text)
+  return called.answer
+}
+const namesOf = async (id: string) => (await admin.call(patchList, { params: { id } })).answer!.items.filter((p) => !p.read_only).map((p) => p.name)
+const configOf = (node: { id: string }) => world.machine(node).disk.state.config ?? ''
+const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
+
+/** Applies a configuration as talosctl does, without Steelyard. */
+async function outside(node: { id: string }, change: (yaml: string) => string): Promise<void> {
+  const keys = (await world.backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 600_000 }))!
+  const client = await connectSecure({ host: world.machine(node).plan.address }, keys, { deadlineMs: 10_000 })
+  try {
+    await client.applyConfiguration(change(configOf(node)), { mode: 'auto' })
+  } finally {
+    client.close()
+  }
+}
+
+test('the plan shows the difference and that no server restarts, workers first, and changes nothing', async () => {
+  const plan = await planOf(configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]))
+  expect(plan.checks.filter((c) => !c.ok)).toEqual([])
+  expect(plan.groups.map((g) => [g.reboots, g.drains])).toEqual(Array.from({ length: 5 }, () => ['no', false]))
+  expect(plan.groups.slice(0, 2).map((g) => g.node_id)).toEqual([nodes[3]!.id, nodes[4]!.id])
+  expect(plan.differences).toHaveLength(5)
+  expect(plan.differences[0]!.diff).toMatch(/^@@ .*\n[^]*\+ +kernel\.panic: "30"\n/)
+  expect(await namesOf(nodes[0]!.id)).toEqual([])
+})
+
+test('every server gets the patch without a restart, and it becomes a patch of the server', async () => {
+  const before = nodes.map(boots)
+  const { id } = await world.change(cluster.id, configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]))
+  expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+  for (const node of nodes) {
+    expect(configOf(node)).toContain('kernel.panic: "30"')
+    expect(await namesOf(node.id)).toEqual(['panic'])
+    expect((await world.server(node.id)).drift).toBeNull()
+  }
+  expect(nodes.map(boots)).toEqual(before)
+})
+
+test('a server that has the patch already is left out, and a change of nothing is refused', async () => {
+  const same = configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))])
+  expect((await planOf(same)).checks.find((c) => !c.ok)?.message).toBe('Every chosen server has these patches already')
+  expect((await admin.call(clusterChange, { params, body: { change: same } })).problem).toMatchObject({ code: 'transition_refused' })
+})
+
+test('a secret in a patch is neither shown nor stored in the operation', async () => {
+  const body = 'machine:\n  registries:\n    config:\n      registry.example:\n        auth:\n          username: u\n          password: hunter2-secret\n'
+  const change = configureWith([patchNamed('registry', body)], { node_ids: [nodes[3]!.id] })
+  const plan = await planOf(change)
+  expect(plan.differences[0]!.diff).toContain('registry.example')
+  expect(JSON.stringify(plan)).not.toContain('hunter2')
+  const { id } = await world.change(cluster.id, change)
+  const row = await world.backend.platform.db.selectFrom('operation').select('arguments').where('id', '=', id).executeTakeFirstOrThrow()
+  expect(JSON.stringify(row)).not.toContain('hunter2')
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+  expect(configOf(nodes[3]!)).toContain('hunter2-secret')
+})
+
+test('only the server that must restart is drained, restarts once, and runs workload again', async () => {
+  const worker = nodes[4]!
+  await admin.call(patchCreate, { params: { id: worker.id }, body: patchNamed('devices', udev) })
+  await world.until(
+    () => Promise.resolve(configOf(worker)),
+    (text) => text.includes('udev'),
+  )
+  await world.until(
+    () => world.server(worker.id),
+    (s) => s.kubernetes?.ready === true,
+  )
+  const before = nodes.map(boots)
+  const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '60'))], { remove: ['devices'] })
+  const plan = await planOf(change)
+  expect(plan.groups.filter((g) => g.reboots === 'yes').map((g) => g.node_id)).toEqual([worker.id])
+  const { id } = await world.change(cluster.id, change)
+  const ended = await world.ended(id)
+  expect(ended).toMatchObject({ status: 'done', reason: null })
+  expect(ended.steps.filter((s) => s.key.startsWith('drain/')).map((s) => s.node_id)).toEqual([worker.id])
+  expect(nodes.map(boots)).toEqual(before.map((n, i) => (nodes[i] === worker ? n + 1 : n)))
+  expect(await namesOf(worker.id)).toEqual(['panic'])
+})
+
+describe('trouble', () => {
+  test.each([
+    [{ patches: [] }, 'Name a patch to add, to change or to remove'],
+    [{ patches: [patchNamed('a', 'machine: {}\n')], remove: ['a'] }, 'The patch a is named twice'],
+    [{ patches: [patchNamed('a', sysctl('x', '••••••••'))] }, 'The patch a contains •••••••• in place of a secret: enter the secret itself'],
+    [{ patches: [patchNamed('a', 'machine:\n  token: x\n')] }, expect.stringContaining('a: ')],
+    [
+      { patches: [patchNamed('a', sysctl('x', '1'))], node_ids: ['00000000-0000-4000-8000-000000000000'] },
+      'A chosen server does not belong to the cluster, or is leaving it',
+    ],
+  ])('the change %j is refused with a sentence', async (change, message) => {
+    const plan = await planOf({ kind: 'configure', ...change })
+    expect(plan.checks.find((c) => !c.ok)?.message).toEqual(message)
+  })
+
+  test('the change stops at a server that was changed by others, the next servers stay as they were, and a retry goes on when that is settled', async () => {
+    const [first, second, third] = [nodes[3]!, nodes[4]!, nodes[0]!]
+    const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '90'))], { node_ids: [first.id, second.id, third.id] })
+    const { id } = await world.change(cluster.id, change)
+    await outside(second, (yaml) => yaml.replace('kernel.panic: "60"', 'kernel.panic: "61"'))
+    expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('was changed outside of Steelyard') as string })
+    expect([first, second, third].map((node) => /kernel\.panic: "(\d+)"/.exec(configOf(node))?.[1])).toEqual(['90', '61', '60'])
+    expect((await planOf(change)).checks.find((c) => !c.ok)?.message).toContain('changed outside of Steelyard')
+    await outside(second, (yaml) => yaml.replace('kernel.panic: "61"', 'kernel.panic: "60"'))
+    await admin.call(operationRetry, { params: { id }, body: {} })
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    expect(configOf(third)).toContain('kernel.panic: "90"')
+  })
+
+  test('a cancelled change finishes the server that it has begun, and leaves the others', async () => {
+    const change = configureWith([patchNamed('devices', udev)], { node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id] })
+    const { id } = await world.change(cluster.id, change)
+    await world.until(
+      () => world.operation(id),
+      (o) => o.steps.some((s) => s.key === `configure/${nodes[3]!.id}` && s.status === 'done'),
+    )
+    await admin.call(operationCancel, { params: { id } })
+    expect(await world.ended(id)).toMatchObject({ status: 'cancelled' })
+    expect(configOf(nodes[3]!)).toContain('udev')
+    expect(configOf(nodes[0]!)).not.toContain('udev')
+    expect(await namesOf(nodes[0]!.id)).not.toContain('devices')
+    for (const { id: server } of nodes) expect((await world.server(server)).operation_id).toBeNull()
+    expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeDefined()
+  })
+})

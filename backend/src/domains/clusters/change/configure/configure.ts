@@ -1,0 +1,119 @@
+/** Changes patches on running servers, one server at a time. Talos's own dry run says which servers restart. */
+import * as z from 'zod/mini'
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { patchMask } from '#contract/patches.ts'
+import { Problem } from '#contract/errors.ts'
+import type { PatchSet } from '../../../patches/sets.ts'
+import type { Rehearsal } from '../../../patches/rolling.ts'
+import type { MemberRow } from '../../store.ts'
+import { type ChangeKind, type ChangeView, check } from '../frame.ts'
+import { checkEtcd, etcdReports } from '../shared/etcd.ts'
+import { checkReachable, sendingSteps, serverGroup, workersFirst } from './servers.ts'
+
+type Change = ChangeOf<'configure'>
+const setOf = ({ patches, remove }: Change): PatchSet => ({ patches, remove })
+
+const Stored = z.object({ sealed: z.string() })
+const place = (clusterId: string) => ({ table: 'operation', column: 'arguments', owner: clusterId })
+
+/** How many servers are asked for a dry run at once. */
+const atOnce = 4
+
+/** The named servers in the given order; by default all of them. */
+function chosenOf({ state }: Pick<ChangeView, 'state'>, { node_ids }: Change): { chosen: MemberRow[]; strange: number } {
+  const here = workersFirst(state.members)
+  if (node_ids === undefined) return { chosen: here, strange: 0 }
+  const chosen = [...new Set(node_ids)].flatMap((id) => here.find((m) => m.node_id === id) ?? [])
+  return { chosen, strange: new Set(node_ids).size - chosen.length }
+}
+
+/** What is wrong with the change itself. */
+function problemOf({ patches, remove }: Change): string | null {
+  const names = [...patches.map((p) => p.name), ...remove]
+  if (names.length === 0) return 'Name a patch to add, to change or to remove'
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) return `The patch ${twice} is named twice`
+  const hidden = patches.find((p) => p.body.includes(patchMask))
+  return hidden ? `The patch ${hidden.name} contains ${patchMask} in place of a secret: enter the secret itself` : null
+}
+
+type Asked = { readonly m: MemberRow } & ({ readonly rehearsal: Rehearsal } | { readonly problem: string })
+
+async function rehearse({ parts, signal }: ChangeView, members: readonly MemberRow[], set: PatchSet): Promise<Asked[]> {
+  const waiting = [...members]
+  const asked = new Map<string, Asked>()
+  const one = async (): Promise<void> => {
+    for (let m = waiting.shift(); m; m = waiting.shift()) {
+      signal.throwIfAborted()
+      try {
+        const rehearsal = await parts.patches.rolling.rehearse(m.node_id, set)
+        const { kind, reason } = rehearsal.verdict
+        asked.set(
+          m.node_id,
+          kind === 'reboot' || kind === 'no_reboot'
+            ? { m, rehearsal }
+            : { m, problem: kind === 'not_allowed' ? `${m.name}: Talos refuses it: ${reason}` : reason },
+        )
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+        asked.set(m.node_id, { m, problem: error.message })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, one))
+  return members.map((m) => asked.get(m.node_id)!)
+}
+
+export const configure: ChangeKind<Change> = {
+  async plan(view, change) {
+    const { chosen, strange } = chosenOf(view, change)
+    const set = setOf(change)
+    const problem = problemOf(change)
+    const reachable = checkReachable(chosen, view.facts)
+    const first = [
+      check(
+        'chosen',
+        strange === 0,
+        strange === 0 ? 'All chosen servers belong to the cluster' : 'A chosen server does not belong to the cluster, or is leaving it',
+      ),
+      check('patches', problem === null, problem ?? 'The patches follow the rules'),
+      reachable,
+    ]
+    if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
+
+    const changing: MemberRow[] = []
+    for (const m of chosen) if (await view.parts.patches.rolling.changes(m.node_id, set)) changing.push(m)
+    const asked = await rehearse(view, changing, set)
+    const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
+    const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))
+    const isControlPlane = changing.some((m) => m.role === 'control_plane')
+    return {
+      checks: [
+        ...first,
+        check('changes', changing.length > 0, changing.length > 0 ? 'The patches change something' : 'Every chosen server has these patches already'),
+        check(
+          'dry-run',
+          refused.length === 0,
+          refused.length === 0 ? "Talos accepts the configurations (each server's own dry run)" : refused.slice(0, 3).join('. '),
+        ),
+        ...(isControlPlane ? [checkEtcd(await etcdReports(view))] : []),
+      ],
+      warnings: [...new Set(tried.flatMap(({ rehearsal }) => rehearsal.warnings.map((w) => w.message)))],
+      groups: tried.map(({ m, rehearsal }) => serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no')),
+      differences: tried.map(({ m, rehearsal }) => ({ node_id: m.node_id, name: m.name, diff: rehearsal.diff })),
+    }
+  },
+
+  // Patches may contain passwords and keys.
+  sealed: {
+    async close({ vault }, tx, clusterId, change) {
+      const bytes = Buffer.from(JSON.stringify(change))
+      return { kind: change.kind, sealed: Buffer.from(await vault.seal(tx, { ...place(clusterId), bytes })).toString('base64') }
+    },
+    async open({ vault }, on, clusterId, stored) {
+      const { sealed } = z.parse(Stored, stored)
+      return JSON.parse((await vault.open(on, { ...place(clusterId), sealed: Buffer.from(sealed, 'base64') })).toString('utf8')) as Change
+    },
+  },
+  steps: sendingSteps<Change>({ set: setOf }),
+}

@@ -1,0 +1,61 @@
+/** A change of the endpoint of the Kubernetes API, on a cluster of three control planes and one worker. */
+import { expect, test } from 'vitest'
+import { clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
+import { addFault } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../../testing/world.ts'
+
+const world = await clusterWorld({ servers: 5, seed: 'endpoint' })
+const { admin } = world
+const nodes = world.take(4)
+const [spare] = world.take(1)
+const { cluster, operation: creation } = await world.create(nodes)
+await world.ended(creation.id)
+const params = { id: cluster.id }
+const virtual = '127.20.255.77'
+
+const to = (endpoint: string, more: object = {}) => ({ kind: 'endpoint' as const, endpoint, ...more })
+const planOf = async (change: ReturnType<typeof to>) => {
+  const called = await admin.call(clusterPlan, { params, body: { change } })
+  if (!called.answer) throw new Error(called.text)
+  return called.answer
+}
+const refusal = async (change: ReturnType<typeof to>) => (await planOf(change)).checks.find((c) => !c.ok)?.message
+const configOf = (node: { id: string }) => world.machine(node).disk.state.config ?? ''
+const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
+const kubeconfig = async () => (await admin.call(clusterKubeconfig, { params })).answer!
+
+test('an endpoint that is in use, elsewhere or unchanged is refused with the reason', async () => {
+  const { endpoint } = await world.cluster(cluster.id)
+  expect(await refusal(to(endpoint))).toBe(`The endpoint is ${endpoint} already`)
+  expect(await refusal(to(world.machine(spare!).plan.address))).toContain('which is no control plane of this cluster')
+  expect(await refusal(to(world.machine(nodes[1]!).plan.address, { virtual_ip: true }))).toContain('is in use by')
+  expect(await refusal(to('nothing.invalid'))).toMatch(/^nothing\.invalid does not lead to the control planes: /)
+})
+
+test('both endpoints are valid until every server uses the new one; the old name then goes, and nothing restarts', async () => {
+  const before = (await world.cluster(cluster.id)).endpoint
+  const old = new URL(before).hostname
+  const started = nodes.map(boots)
+  const plan = await planOf(to(virtual, { virtual_ip: true }))
+  expect(plan.checks.filter((c) => !c.ok)).toEqual([])
+  await addFault(world.machine(nodes[2]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
+  const { id } = await world.change(cluster.id, to(virtual, { virtual_ip: true }))
+  await world.until(
+    () => world.operation(id),
+    (o) => o.steps.some((s) => s.key === 'reach' && s.status === 'done'),
+  )
+  for (const node of nodes.slice(0, 3)) {
+    expect(configOf(node)).toContain(virtual)
+    expect(configOf(node)).toContain(old)
+  }
+  expect(await world.ended(id, 120_000)).toMatchObject({ status: 'done', reason: null })
+  expect(await world.cluster(cluster.id)).toMatchObject({ endpoint: `https://${virtual}:6443`, virtual_ip: true, status: 'ready' })
+  for (const node of nodes) {
+    expect(configOf(node)).toContain(`endpoint: https://${virtual}:6443`)
+    expect(configOf(node)).not.toContain(before)
+    expect(await world.server(node.id)).toMatchObject({ drift: null })
+  }
+  expect(await kubeconfig()).toContain(`https://${virtual}:6443`)
+  expect(nodes.map(boots)).toEqual(started)
+}, 180_000)

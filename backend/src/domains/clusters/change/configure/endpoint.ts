@@ -1,0 +1,232 @@
+/**
+ * Changes the endpoint of the Kubernetes API without locking anybody out: first every control plane's certificate names both endpoints, then every server uses
+ * the new one, and only then the old name goes. Steelyard itself calls the control planes' own addresses, which stay valid.
+ */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { changeTable } from '#contract/clusters/changes/table.ts'
+import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
+import { parseCidr } from '#contract/network/addresses.ts'
+import { at, readDocuments, textAt } from '#talos/config/tree.ts'
+import type { Tx } from '../../../../db/db.ts'
+import { system } from '../../../../http/caller.ts'
+import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { endpointUrl, judgeEndpoint } from '../../create/check.ts'
+import { factsOf, updateCluster } from '../../parts.ts'
+import { listed } from '../../sentences.ts'
+import * as store from '../../store.ts'
+import {
+  type ChangeKind,
+  type ChangeTurn,
+  type ChangeView,
+  check,
+  keyOf,
+  kubernetes,
+  memberOf,
+  type PlannedGroup,
+  type StepAt,
+  type StepResult,
+  write,
+} from '../frame.ts'
+import { nodeReady } from '../shared/drain.ts'
+import { checkEtcd, etcdReports } from '../shared/etcd.ts'
+import { reach } from './reach.ts'
+import { checkReachable, notHeld, workersFirst } from './servers.ts'
+
+type Change = ChangeOf<'endpoint'>
+type Turn = ChangeTurn<Change>
+const titles = changeTable.clusterEndpoint.steps
+
+const urlOf = ({ endpoint }: Change): string => endpointUrl(endpointHost(endpoint))
+const controlPlanes = (members: readonly store.MemberRow[]) => members.filter((m) => m.role === 'control_plane')
+
+/** The address rules of a new cluster, for the new endpoint. */
+async function addressCheck({ parts, state, facts }: ChangeView, change: Change): Promise<{ checks: Check[]; warnings: string[] }> {
+  const { row } = state
+  const host = endpointHost(change.endpoint)
+  const servers = workersFirst(state.members).map((m) => ({ node_id: m.node_id, name: m.name, role: m.role, candidate: facts.get(m.node_id)! }))
+  const addresses = row.datacenter_id === null ? [] : await parts.servers.addressesIn(parts.db, row.datacenter_id)
+  const others = row.datacenter_id === null ? [] : (await store.endpoints(parts.db, row.datacenter_id)).filter((o) => o.virtual_ip && o.id !== row.id)
+  const used = [
+    ...addresses.map((a) => ({ address: a.address, by: `server ${a.name}`, node_id: a.node_id })),
+    ...others.map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
+  ]
+  const [pod, service] = [parseCidr(row.pod_cidr)!, parseCidr(row.service_cidr)!]
+  const checks: Check[] = []
+  const warnings: string[] = []
+  const asked = { virtual_ip: change.virtual_ip, servers: [] }
+  // The address that the control planes hold already as their virtual IP is in use by this cluster.
+  const own = row.virtual_ip && endpointHost(row.endpoint) === host
+  judgeEndpoint(
+    host,
+    asked,
+    servers,
+    { used: own ? [] : used },
+    { pod, service },
+    (name, problem, good) => checks.push(check(name, problem === null, problem ?? good)),
+    warnings,
+  )
+  return { checks, warnings }
+}
+
+/** A virtual IP must be free; another endpoint must lead to the control planes. */
+async function reachCheck({ parts, state, facts, signal }: ChangeView, change: Change): Promise<Check> {
+  const host = endpointHost(change.endpoint)
+  const isOwn =
+    [state.row.endpoint, state.row.other_endpoint].some((url) => url === urlOf(change)) ||
+    controlPlanes(state.members).some((m) => facts.get(m.node_id)?.address === host)
+  if (isOwn) return check('reach', true, `${host} leads to the control planes`)
+  const found = await reach(parts, state.row.id, host, signal)
+  if (change.virtual_ip)
+    return found.kind === 'silent'
+      ? check('reach', true, `Nothing answers at ${host} yet`)
+      : check('reach', false, `${host} is not free: something answers on port 6443. Choose an unused address`)
+  if (found.kind === 'api' || found.kind === 'unnamed') return check('reach', true, `${host} leads to the control planes`)
+  if (found.kind === 'silent' && change.accept_unchecked) return check('reach', true, `Not checked: ${found.why}`)
+  return check(
+    'reach',
+    false,
+    `${host} does not lead to the control planes: ${found.why}. Point it to port 6443 of the control planes${found.kind === 'silent' ? ', or accept that Steelyard cannot check it' : ''}`,
+  )
+}
+
+function groupsOf(members: readonly store.MemberRow[]): PlannedGroup[] {
+  const group = (m: store.MemberRow, prefixes: readonly (keyof typeof titles)[]): PlannedGroup => ({
+    node_id: m.node_id,
+    name: m.name,
+    reboots: 'no',
+    steps: prefixes.map((prefix) => ({ key: keyOf(prefix, m.node_id), title: titles[prefix](m) })),
+  })
+  const whole = (prefix: 'reach' | 'swap'): PlannedGroup => ({ node_id: null, name: null, steps: [{ key: prefix, title: titles[prefix]() }] })
+  const first = controlPlanes(members)
+  return [
+    ...first.map((m) => group(m, ['names'])),
+    whole('reach'),
+    ...[...first, ...members.filter((m) => m.role === 'worker')].map((m) => group(m, ['endpoint', 'node-ready'])),
+    whole('swap'),
+    ...first.map((m) => group(m, ['forget'])),
+  ]
+}
+
+/** Changes rows, renders the server's configuration and sends it. Safe to repeat. */
+async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unknown>, wanted?: string): Promise<StepResult> {
+  const { parts, state } = turn
+  const { name } = memberOf(turn, nodeId)
+  const rendered = await write(turn, async (tx) => {
+    await before(tx)
+    return parts.patches.rolling.prepare(tx, state.row.id, nodeId)
+  })
+  const named =
+    rendered &&
+    textAt(
+      readDocuments(rendered.yaml, '').find((root) => at(root, 'cluster') !== undefined),
+      'cluster',
+      'controlPlane',
+      'endpoint',
+    )
+  if (wanted !== undefined && named !== wanted) return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
+  const sent = await parts.patches.rolling.deliver(turn.job, nodeId, { mayReboot: false })
+  const problem = notHeld(sent, name)
+  if (problem !== null) return problem
+  const why = await parts.patches.rolling.whyNotRunning(nodeId, turn.job.signal)
+  return why === null ? 'done' : { waiting: why, againMs: 500 }
+}
+
+/** Like `send` for a control plane, whose API server then answers with its new certificate. */
+async function sendToControlPlane(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unknown>): Promise<StepResult> {
+  const result = await send(turn, nodeId, before)
+  if (result !== 'done') return result
+  const [target] = await factsOf(turn.parts, turn.parts.db, [memberOf(turn, nodeId)])
+  try {
+    await (await kubernetes(turn)).readyz(target!, turn.job.signal)
+    return 'done'
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error
+    return { waiting: `The API server of ${target!.name} is not ready: ${error.message}`, againMs: 1_000 }
+  }
+}
+
+const set = (tx: Tx, turn: Turn, change: Parameters<typeof store.update>[2]) => updateCluster(turn.parts, tx, system, turn.state.row.id, change)
+
+export const endpoint: ChangeKind<Change> = {
+  async plan(view, change) {
+    const { state } = view
+    const members = workersFirst(state.members)
+    const isSettled =
+      state.row.endpoint === urlOf(change) &&
+      state.row.virtual_ip === change.virtual_ip &&
+      state.row.other_endpoint === null &&
+      members.every((m) => m.endpoint === null)
+    const adopted: string[] = []
+    for (const m of members) if (await store.base(view.parts.db, state.row.id, m.node_id)) adopted.push(m.name)
+    const other = state.row.other_endpoint
+    const isThird = other !== null && other !== urlOf(change) && state.row.endpoint !== urlOf(change)
+    const { checks, warnings } = await addressCheck(view, change)
+    return {
+      checks: [
+        check('changes', !isSettled, isSettled ? `The endpoint is ${urlOf(change)} already` : `The endpoint becomes ${urlOf(change)}`),
+        check(
+          'unfinished',
+          !isThird,
+          isThird
+            ? `A change to ${other} has not been completed: finish it, or change back to ${state.row.endpoint} first`
+            : 'No other change of the endpoint is unfinished',
+        ),
+        check(
+          'adopted',
+          adopted.length === 0,
+          adopted.length === 0
+            ? 'All configurations are made by Steelyard'
+            : `The configuration of ${listed(adopted)} was adopted as a whole, so its endpoint is changed by a patch`,
+        ),
+        checkReachable(members, view.facts),
+        ...checks,
+        await reachCheck(view, change),
+        checkEtcd(await etcdReports(view)),
+      ],
+      warnings: [...warnings, 'Kubeconfigs that were downloaded before stop working at the end: download new ones.'],
+      groups: groupsOf(members),
+    }
+  },
+
+  async begin(tx, { view, change }) {
+    const { row } = view.state
+    // A change back to the current endpoint keeps the unfinished one valid until every server has left it.
+    if (row.endpoint !== urlOf(change))
+      await updateCluster(view.parts, tx, system, row.id, { other_endpoint: urlOf(change), other_virtual_ip: change.virtual_ip })
+  },
+
+  steps: {
+    names: (turn, { nodeId }: StepAt) => sendToControlPlane(turn, nodeId!, () => Promise.resolve()),
+    async reach(turn): Promise<StepResult> {
+      const host = endpointHost(turn.change.endpoint)
+      const found = await reach(turn.parts, turn.state.row.id, host, turn.job.signal)
+      if (found.kind === 'api') return 'done'
+      if (found.kind === 'silent' && turn.change.accept_unchecked) return { skipped: `Not checked: ${found.why}` }
+      return { waiting: `The Kubernetes API does not answer at ${host}: ${found.why}`, isSafe: true }
+    },
+    endpoint: (turn, { nodeId }: StepAt) => {
+      const wanted = urlOf(turn.change)
+      return send(turn, nodeId!, (tx) => store.updateMember(tx, turn.state.row.id, nodeId!, { endpoint: wanted }), wanted)
+    },
+    'node-ready': nodeReady,
+    async swap(turn): Promise<StepResult> {
+      const { row, members } = turn.state
+      await write(turn, async (tx) => {
+        const isSwapped = row.endpoint === urlOf(turn.change)
+        if (!isSwapped)
+          await set(tx, turn, {
+            endpoint: urlOf(turn.change),
+            virtual_ip: turn.change.virtual_ip,
+            other_endpoint: row.endpoint,
+            other_virtual_ip: row.virtual_ip,
+          })
+        for (const m of members.filter((one) => one.endpoint !== null)) await store.updateMember(tx, row.id, m.node_id, { endpoint: null })
+      })
+      return 'done'
+    },
+    forget: (turn, { nodeId }: StepAt) =>
+      sendToControlPlane(turn, nodeId!, async (tx) => {
+        if (turn.state.row.other_endpoint !== null) await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
+      }),
+  },
+}

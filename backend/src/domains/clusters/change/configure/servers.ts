@@ -1,0 +1,127 @@
+/** Steps that several changes of configurations share: servers are taken one after another, and each is tried, drained if it restarts, and waited for. */
+import type { Check } from '#contract/clusters/clusters.ts'
+import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
+import type { Tx } from '../../../../db/db.ts'
+import type { Delivery } from '../../../patches/rolling.ts'
+import { noChange, type PatchSet } from '../../../patches/sets.ts'
+import type { ServerFacts } from '../../../servers/present.ts'
+import { listed } from '../../sentences.ts'
+import { isWanted, type MemberRow } from '../../store.ts'
+import { type ChangeTurn, check, keyOf, memberOf, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import { etcdHealthy } from '../shared/etcd.ts'
+import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+
+/** Servers that belong to the cluster, workers first: a mistake then meets a worker before a member of etcd. */
+export const workersFirst = (members: readonly MemberRow[]): MemberRow[] => {
+  const here = members.filter(isWanted)
+  return [...here.filter((m) => m.role === 'worker'), ...here.filter((m) => m.role === 'control_plane')]
+}
+
+/** Whether all servers of a change can be configured now. */
+export function checkReachable(members: readonly MemberRow[], facts: ReadonlyMap<string, ServerFacts>): Check {
+  const ill = members.flatMap(({ node_id, name }) => {
+    const server = facts.get(node_id)
+    if (server?.status !== 'ready') return [`${name} has not joined yet`]
+    return server.reachable === false ? [`${name} does not answer${server.reason === null ? '' : `: ${server.reason}`}`] : []
+  })
+  return check('reachable', ill.length === 0, ill.length === 0 ? 'All servers of the change answer' : listed(ill))
+}
+
+/** The steps of one server. */
+export function serverGroup(m: Pick<MemberRow, 'node_id' | 'name' | 'role'>, reboots: PlannedGroup['reboots']): PlannedGroup {
+  const isControlPlane = m.role === 'control_plane'
+  const drains = reboots !== 'no'
+  const prefixes = [
+    ...(isControlPlane ? (['etcd-healthy'] as const) : []),
+    'try' as const,
+    ...(drains ? (['drain'] as const) : []),
+    'configure' as const,
+    'answers' as const,
+    ...(isControlPlane ? (['etcd-back'] as const) : []),
+    'node-ready' as const,
+    ...(drains ? (['uncordon'] as const) : []),
+  ]
+  const steps = prefixes.map((prefix) => ({ key: keyOf(prefix, m.node_id), title: titles[prefix](m) }))
+  return { node_id: m.node_id, name: m.name, drains, ...(reboots && { reboots }), steps }
+}
+
+interface Sending<C> {
+  /** What changes in the server's patches. */
+  readonly set?: (change: C) => PatchSet
+  /** Runs in the transaction that prepares the configuration, before it is rendered. */
+  readonly before?: (tx: Tx, turn: ChangeTurn<C>, nodeId: string) => Promise<void>
+}
+
+/** Whether the plan lets the server restart: then its workload was moved. */
+const drains = ({ operation }: ChangeTurn, nodeId: string): boolean => operation.steps.some((s) => s.key === keyOf('drain', nodeId))
+
+/** What a delivery without a restart means for its step; null if the machine has the configuration. */
+export function notHeld(sent: Delivery, name: string): StepResult | null {
+  switch (sent.kind) {
+    case 'held':
+    case 'sent':
+      return null
+    case 'restarting':
+      return { waiting: `${name} is restarting` }
+    case 'silent':
+      return { waiting: sent.reason }
+    default:
+      return { failed: sent.reason }
+  }
+}
+
+/** The steps of `serverGroup` for a kind that changes configurations. */
+export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
+  const prepare = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
+    write(turn, async (tx) => {
+      await before?.(tx, turn, nodeId)
+      await turn.parts.patches.rolling.prepare(tx, turn.state.row.id, nodeId, set(turn.change))
+    })
+  /** A refused configuration doesn't stay the wanted one. */
+  const takeBack = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
+    write(turn, (tx) => turn.parts.patches.rolling.prepare(tx, turn.state.row.id, nodeId))
+
+  return {
+    'etcd-healthy': etcdHealthy,
+    'etcd-back': etcdHealthy,
+    drain,
+    'node-ready': nodeReady,
+    uncordon,
+
+    async try(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
+      const { name } = memberOf(turn, nodeId!)
+      await prepare(turn, nodeId!)
+      const tried = await turn.parts.patches.rolling.tryNewest(nodeId!, turn.job.signal)
+      if (tried.kind === 'silent') return { waiting: tried.reason, isSafe: true }
+      if (tried.kind === 'ready' && tried.reboots && !drains(turn, nodeId!)) {
+        await takeBack(turn, nodeId!)
+        return { failed: `${name} would now restart, which the plan did not say: look at a new plan` }
+      }
+      if (tried.kind === 'refused' || tried.kind === 'changed' || tried.kind === 'needs_reboot') {
+        await takeBack(turn, nodeId!)
+        return { failed: tried.reason }
+      }
+      return 'done'
+    },
+
+    async configure(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
+      const { patches } = turn.parts
+      await prepare(turn, nodeId!)
+      const sent = await patches.rolling.deliver(turn.job, nodeId!, {
+        mayReboot: drains(turn, nodeId!),
+        also: (tx) => patches.rolling.save(tx, nodeId!, set(turn.change), turn.operation.created_by),
+      })
+      if (sent.kind === 'silent') return { waiting: sent.reason }
+      if (sent.kind === 'refused' || sent.kind === 'changed' || sent.kind === 'needs_reboot') {
+        await takeBack(turn, nodeId!)
+        return { failed: sent.reason }
+      }
+      return 'done'
+    },
+
+    async answers(turn: ChangeTurn<C>, { nodeId }: StepAt): Promise<StepResult> {
+      const why = await turn.parts.patches.rolling.whyNotRunning(nodeId!, turn.job.signal)
+      return why === null ? 'done' : { waiting: why, againMs: 500 }
+    },
+  } as const
+}

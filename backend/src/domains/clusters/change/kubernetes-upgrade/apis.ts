@@ -1,0 +1,59 @@
+/**
+ * Deprecated APIs that programs still call. Each API server counts them in the metric `apiserver_requested_deprecated_apis`, with the release that no longer
+ * serves them, since it started (Kubernetes, "API deprecation guide").
+ */
+import type { Check } from '#contract/clusters/clusters.ts'
+import { printable, within } from '../../../../kubernetes/client.ts'
+import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
+import { listed } from '../../sentences.ts'
+import { factsOf } from '../../parts.ts'
+import { type ChangeView, check } from '../frame.ts'
+
+const metric = 'apiserver_requested_deprecated_apis'
+const deadlineMs = 15_000
+
+/** `flowschemas` of `flowcontrol.apiserver.k8s.io/v1beta3`, no longer served since minor 32. */
+export interface DeprecatedApi {
+  readonly api: string
+  readonly removedIn: number | null
+}
+
+/** Reads one line of the metric; undefined if it is another line or counts nothing. */
+export function readDeprecated(line: string): DeprecatedApi | undefined {
+  const match = /^apiserver_requested_deprecated_apis\{(.*)\} (\S+)$/.exec(line)
+  if (!match || Number(match[2]) === 0) return undefined
+  const labels = new Map([...match[1]!.matchAll(/(\w+)="([^"\\]{0,253})"/g)].map(([, key, value]) => [key!, printable(value!)]))
+  const [group, version, resource] = ['group', 'version', 'resource'].map((key) => labels.get(key) ?? '')
+  const removed = /^1\.(\d{1,3})$/.exec(labels.get('removed_release') ?? '')
+  return { api: `${resource} of ${group ? `${group}/` : ''}${version}`, removedIn: removed ? Number(removed[1]) : null }
+}
+
+/** Asks every API server. @throws KubernetesError */
+async function deprecatedApis({ parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<DeprecatedApi[]> {
+  const api = await kubernetesOf(parts, state)
+  const targets = await factsOf(parts, parts.db, controlPlanesOf(state.members))
+  const found = await Promise.all(targets.map((target) => within(signal, deadlineMs, (limited) => api.metric(target, metric, limited))))
+  const all = found.flat().flatMap((line) => readDeprecated(line) ?? [])
+  return [...new Map(all.map((one) => [one.api, one])).values()].toSorted((a, b) => (a.api < b.api ? -1 : 1))
+}
+
+/** Checks that nobody calls an API that the new minor no longer serves. `accepted`: a user accepts that these calls fail. */
+export async function checkApis(view: ChangeView, minor: number, accepted: boolean): Promise<{ checks: Check[]; warnings: string[] }> {
+  const used = await deprecatedApis(view)
+  const gone = used.filter(({ removedIn }) => removedIn !== null && removedIn <= minor)
+  const later = used.filter((one) => one.removedIn !== null && !gone.includes(one))
+  const name = (some: readonly DeprecatedApi[]) =>
+    listed(
+      some.map((one) => one.api),
+      6,
+    )
+  const warnings =
+    later.length === 0
+      ? []
+      : [`Programs use APIs that a later Kubernetes no longer serves: ${later.map((one) => `${one.api} (until 1.${one.removedIn! - 1})`).join(', ')}`]
+  if (gone.length === 0) return { checks: [check('apis', true, `No program uses an API that Kubernetes 1.${minor} no longer serves`)], warnings }
+  const sentence = `Programs of the cluster use APIs that Kubernetes 1.${minor} no longer serves: ${name(gone)}`
+  return accepted
+    ? { checks: [check('apis', true, 'Calls of removed APIs are accepted')], warnings: [sentence, ...warnings] }
+    : { checks: [check('apis', false, `${sentence}. Update these programs first, or accept that their calls fail`)], warnings }
+}

@@ -1,0 +1,117 @@
+/** Steps that bring the programs of Kubernetes to another version, server by server: each gets a configuration with the new image, and is waited for. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { messageOf } from '#talos/client/client.ts'
+import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import type { Db, Tx } from '../../../../db/db.ts'
+import { isRecord, printable } from '../../../../kubernetes/client.ts'
+import { nodePath } from '../../kubernetes.ts'
+import type { CoreParts } from '../../parts.ts'
+import * as store from '../../store.ts'
+import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, write } from '../frame.ts'
+import { notHeld } from '../configure/servers.ts'
+import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
+
+type Turn = ChangeTurn<ChangeOf<'upgradeKubernetes'>>
+type Program = Exclude<keyof MachineImages, 'install'>
+
+/** A pull may take long; the machine goes on with it after this limit, and the step asks again. */
+const pullDeadlineMs = 110_000
+
+/** The images that the newest configuration of a server names; null if it has none. */
+export async function imagesNow({ secrets }: Pick<CoreParts, 'secrets'>, on: Db | Tx, clusterId: string, nodeId: string): Promise<MachineImages | null> {
+  const newest = await store.newestConfig(on, clusterId, nodeId)
+  return newest ? imagesOf(await secrets.openConfig(on, clusterId, newest.sealed)) : null
+}
+
+/** Makes the newest configuration of the server name the new image. Returns why that is impossible, or null. */
+const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string | null> =>
+  write(turn, async (tx) => {
+    const { parts, state, change } = turn
+    const { name } = memberOf(turn, nodeId)
+    const now = await imagesNow(parts, tx, state.row.id, nodeId)
+    const image = imageFor(program, now?.[program], change.version)
+    if (now === null || image === null) return `${name} names its image of ${program} by a digest or a tag without a version: change the patch that sets it`
+    // All images are stored, so that the comparison with the machine finds none that others have changed.
+    const images = JSON.stringify({ ...now, [program]: image })
+    await store.updateMember(tx, state.row.id, nodeId, { images })
+    const rendered = await parts.patches.rolling.prepare(tx, state.row.id, nodeId)
+    return rendered && imagesOf(rendered.yaml)[program] === image ? null : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
+  })
+
+/** Sends the configuration with the new image. Null if the machine has it. */
+async function give(turn: Turn, nodeId: string, program: Program): Promise<StepResult | null> {
+  const problem = await setImage(turn, nodeId, program)
+  if (problem !== null) return { failed: problem }
+  // Images need no restart of a machine (Talos `v1alpha1_server.go`, CanApplyImmediate).
+  const sent = await turn.parts.patches.rolling.deliver(turn.job, nodeId, { mayReboot: false })
+  return notHeld(sent, memberOf(turn, nodeId).name)
+}
+
+/** Step `images/<node id>`: the machine pulls the new images, so that a missing one is found before anything changes. */
+export async function pullImages(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
+  const m = memberOf(turn, nodeId!)
+  const now = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId!)) ?? {}
+  const programs: Program[] = m.role === 'control_plane' ? ['apiServer', 'controllerManager', 'scheduler', 'proxy', 'kubelet'] : ['kubelet']
+  for (const program of programs) {
+    const image = imageFor(program, now[program], turn.change.version)
+    if (image === null) continue
+    try {
+      // Talos runs the kubelet itself; the other programs are pods.
+      await talos(turn, nodeId!, (client) => client.imagePull(program === 'kubelet' ? 'system' : 'cri', image, { deadlineMs: pullDeadlineMs }), pullDeadlineMs)
+    } catch (error) {
+      if (!(error instanceof TalosError)) throw error
+      if (error.kind === 'not_found' || /not found/i.test(error.message))
+        return { failed: `${m.name} can't pull ${image}: ${error.message}. Nothing was changed` }
+      return { waiting: `${m.name} can't pull ${image} yet: ${error.message}`, isSafe: true }
+    }
+  }
+  return 'done'
+}
+
+const staticPodPath = (pod: StaticPod, node: string) => `/api/v1/namespaces/kube-system/pods/${pod}-${encodeURIComponent(node)}`
+const list = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? (value as unknown[]).filter(isRecord) : [])
+
+/** Why the pod doesn't run the image yet, or null. */
+function whyNot(found: unknown, what: string, image: string): string | null {
+  const { spec, status } = isRecord(found) ? found : {}
+  const [container] = list(isRecord(spec) ? spec['containers'] : undefined)
+  if (!container) return `${what} does not run`
+  if (container['image'] !== image) return `${what} still runs ${printable(String(container['image']))}`
+  const ready = list(isRecord(status) ? status['conditions'] : undefined).find((c) => c['type'] === 'Ready')
+  if (ready?.['status'] === 'True') return null
+  const [running] = list(isRecord(status) ? status['containerStatuses'] : undefined)
+  const waiting = isRecord(running?.['state']) ? running['state']['waiting'] : undefined
+  const why = isRecord(waiting) ? [waiting['reason'], waiting['message']].filter((text) => typeof text === 'string').join(': ') : ''
+  return `${what} is not ready${why ? `: ${printable(why)}` : ''}`
+}
+
+/** Step `kube-apiserver/<node id>` and its like: the new image, and the pod runs it. */
+export const staticPod =
+  (pod: StaticPod) =>
+  async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => {
+    const { name } = memberOf(turn, nodeId!)
+    const given = await give(turn, nodeId!, staticPods[pod])
+    if (given !== null) return given
+    const image = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId!))![staticPods[pod]]!
+    const api = await kubernetes(turn)
+    const why = whyNot(await api.get(staticPodPath(pod, name), turn.job.signal), `${pod} of ${name}`, image)
+    return why === null ? 'done' : { waiting: why, againMs: 1_000 }
+  }
+
+/** Step `kube-proxy/<node id>`: the control plane writes the new image into its manifest of kube-proxy. */
+export const proxy = async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => (await give(turn, nodeId!, 'proxy')) ?? 'done'
+
+/** Step `kubelet/<node id>`: the new image, and Kubernetes reports the new version as Ready. */
+export async function kubelet(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
+  const { name } = memberOf(turn, nodeId!)
+  const given = await give(turn, nodeId!, 'kubelet')
+  if (given !== null) return given
+  const service = await talos(turn, nodeId!, async (client) => (await client.services()).find((s) => s.id === 'kubelet'))
+  if (service?.state === 'Failed') return { waiting: `The kubelet of ${name} does not start: ${messageOf(service) ?? 'no reason is known'}` }
+  const node = await (await kubernetes(turn)).get(nodePath(name), turn.job.signal)
+  const info = isRecord(node) && isRecord(node['status']) ? node['status']['nodeInfo'] : undefined
+  const runs = isRecord(info) && typeof info['kubeletVersion'] === 'string' ? info['kubeletVersion'] : ''
+  if (bare(runs) === bare(turn.change.version)) return 'done'
+  return { waiting: `The kubelet of ${name} still is ${printable(runs) || 'not seen'}`, againMs: 1_000 }
+}

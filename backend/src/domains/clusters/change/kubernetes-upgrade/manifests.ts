@@ -1,0 +1,113 @@
+/**
+ * The objects that Talos maintains in a cluster (kube-proxy, CoreDNS, Flannel, roles). Talos only creates them, so an upgrade brings existing ones up to date,
+ * by server-side apply as Talos's field manager (Talos `pkg/cluster/kubernetes/talos_managed.go`, syncManifestsSSA). Nothing is deleted.
+ */
+import { stringify } from 'yaml'
+import { unifiedDiff } from '#contract/servers/diff.ts'
+import { resources } from '#talos/client/resources.ts'
+import { has } from '#talos/versions.ts'
+import { isRecord, type Kubernetes, KubernetesError } from '../../../../kubernetes/client.ts'
+import { type ChangeView, talosOf } from '../frame.ts'
+
+const fieldManager = 'talos'
+/** Talos 1.13 and newer marks its objects (`manifest_apply.go`). Without the mark, an apply by the same manager would remove it. */
+const owner = { 'config.k8s.io/owning-inventory': 'talos-bootstrap-manifests-inventory' }
+const mostManifests = 500
+
+type Body = Readonly<Record<string, unknown>>
+export interface Manifest {
+  readonly body: Body
+  /** `DaemonSet kube-system/kube-proxy` */
+  readonly title: string
+}
+
+const part = (body: unknown, key: string): Body => (isRecord(body) && isRecord(body[key]) ? body[key] : {})
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const nameOf = ({ body }: Manifest): string => textOf(part(body, 'metadata')['name'])
+
+/** Namespaces and definitions of kinds come first, because other objects need them. */
+const rank = ({ body }: Manifest): number => (body['kind'] === 'Namespace' ? 0 : body['kind'] === 'CustomResourceDefinition' ? 1 : 2)
+
+/** The objects that this control plane wants in the cluster. `images`: images by their current names, which the upgrade changes. @throws TalosError */
+export async function readManifests(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, nodeId: string): Promise<Manifest[]> {
+  const { items } = await talosOf(view, nodeId, (client) => client.list(resources.manifest))
+  const objects = items.flatMap(({ spec }) => spec.items.flatMap(({ object }) => (object ? [object as Body] : [])))
+  return objects
+    .filter((body) => textOf(body['apiVersion']) !== '' && textOf(body['kind']) !== '' && textOf(part(body, 'metadata')['name']) !== '')
+    .slice(0, mostManifests)
+    .map((body) => {
+      const { namespace, name } = part(body, 'metadata')
+      return { body, title: `${textOf(body['kind'])} ${namespace === undefined ? '' : `${textOf(namespace)}/`}${textOf(name)}` }
+    })
+    .toSorted((a, b) => rank(a) - rank(b))
+}
+
+/** The image that the manifest of kube-proxy names; undefined if the cluster has no kube-proxy of Talos. */
+export const proxyImageOf = (manifests: readonly Manifest[]): string | undefined => {
+  const found = manifests.find((m) => m.body['kind'] === 'DaemonSet' && nameOf(m) === 'kube-proxy')
+  const containers = part(part(part(found?.body, 'spec'), 'template'), 'spec')['containers']
+  const [first] = Array.isArray(containers) ? (containers as unknown[]) : []
+  return isRecord(first) ? textOf(first['image']) : undefined
+}
+
+/** The manifests with another image, as they will be after the configuration has changed. */
+export const withImage = (manifests: readonly Manifest[], before: string, after: string): Manifest[] =>
+  manifests.map((m) => ({
+    ...m,
+    body: JSON.parse(JSON.stringify(m.body, (key, value: unknown) => (key === 'image' && value === before ? after : value))) as Body,
+  }))
+
+/** Paths of kinds, asked once per group and version. */
+export function objectPaths(api: Kubernetes, signal: AbortSignal) {
+  const known = new Map<string, Promise<unknown>>()
+  return async ({ body, title }: Manifest): Promise<string> => {
+    const version = textOf(body['apiVersion'])
+    const root = version.includes('/') ? `/apis/${version}` : `/api/${version}`
+    const list = known.get(root) ?? api.get(root, signal)
+    known.set(root, list)
+    const found: unknown = await list
+    const kinds = isRecord(found) && Array.isArray(found['resources']) ? (found['resources'] as unknown[]).filter(isRecord) : []
+    const kind = kinds.find((k) => k['kind'] === body['kind'] && !textOf(k['name']).includes('/'))
+    if (!kind) throw new KubernetesError(`the cluster serves no kind of ${title}`)
+    const { namespace, name } = part(body, 'metadata')
+    const scope = kind['namespaced'] === true ? `/namespaces/${encodeURIComponent(textOf(namespace) || 'default')}` : ''
+    return `${root}${scope}/${textOf(kind['name'])}/${encodeURIComponent(textOf(name))}`
+  }
+}
+
+/** The object as it is applied by a Talos of this version. */
+function asApplied({ body }: Manifest, talosVersion: string): Body {
+  if (!has(talosVersion, 'manifestInventory')) return body
+  const metadata = part(body, 'metadata')
+  return { ...body, metadata: { ...metadata, annotations: { ...part(metadata, 'annotations'), ...owner } } }
+}
+
+/** An object without what Kubernetes fills in, and without the values of a Secret. */
+function shown(object: unknown): string {
+  if (!isRecord(object)) return ''
+  const { status: _status, data, stringData: _text, ...rest } = object
+  const { managedFields: _m, resourceVersion: _v, generation: _g, uid: _u, creationTimestamp: _c, ...metadata } = part(object, 'metadata')
+  const values = object['kind'] === 'Secret' ? Object.fromEntries(Object.keys(isRecord(data) ? data : {}).map((key) => [key, '••••••••'])) : data
+  return stringify({ ...rest, metadata, ...(data !== undefined && { data: values }) }, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** What applying the manifests would change, as unified diffs with a title each. @throws KubernetesError */
+export async function manifestDiff(api: Kubernetes, manifests: readonly Manifest[], talosVersion: string, signal: AbortSignal): Promise<string> {
+  const pathOf = objectPaths(api, signal)
+  const parts: string[] = []
+  for (const manifest of manifests) {
+    const path = await pathOf(manifest)
+    const before = await api.get(path, signal)
+    const after = await api.applyAs(path, asApplied(manifest, talosVersion), { manager: fieldManager, dryRun: true }, signal)
+    const diff = unifiedDiff(shown(before), shown(after))
+    if (diff !== '') parts.push(`# ${manifest.title}\n${diff}`)
+  }
+  return parts.join('')
+}
+
+/** Applies the manifests. Safe to repeat. @throws KubernetesError */
+export async function applyManifests(api: Kubernetes, manifests: readonly Manifest[], talosVersion: string, signal: AbortSignal): Promise<void> {
+  const pathOf = objectPaths(api, signal)
+  for (const manifest of manifests)
+    await api.applyAs(await pathOf(manifest), asApplied(manifest, talosVersion), { manager: fieldManager, dryRun: false }, signal)
+}

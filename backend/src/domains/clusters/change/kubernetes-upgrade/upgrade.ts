@@ -1,0 +1,159 @@
+/**
+ * Upgrades Kubernetes as Talos's own `upgrade-k8s` does (Talos `pkg/cluster/kubernetes`): each program of the control planes one server after another, then
+ * kube-proxy, then the kubelets, then the objects that Talos maintains. No server restarts.
+ */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { changeTable } from '#contract/clusters/changes/table.ts'
+import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { removedIn } from '#talos/kubernetes-removals.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { Problem } from '#contract/errors.ts'
+import { system } from '../../../../http/caller.ts'
+import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
+import { updateCluster } from '../../parts.ts'
+import { listed } from '../../sentences.ts'
+import * as store from '../../store.ts'
+import { type ChangeKind, type ChangeTurn, type ChangeView, check, keyOf, kubernetes, type PlannedGroup, type StepResult, viewOf } from '../frame.ts'
+import { checkReachable, workersFirst } from '../configure/servers.ts'
+import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
+import { checkApis } from './apis.ts'
+import { imagesNow, kubelet, proxy, pullImages, staticPod } from './components.ts'
+import { applyManifests, manifestDiff, proxyImageOf, readManifests, withImage } from './manifests.ts'
+import { bare, imageFor, minorOf, pathProblem, type StaticPod, staticPods } from './path.ts'
+
+type Change = ChangeOf<'upgradeKubernetes'>
+type Turn = ChangeTurn<Change>
+const titles = changeTable.clusterUpgradeKubernetes.steps
+const pods = Object.keys(staticPods) as StaticPod[]
+
+/** Servers whose configuration or image names stand in the way. */
+async function configurationProblems(view: ChangeView, members: readonly store.MemberRow[], version: string): Promise<{ removed: string[]; images: string[] }> {
+  const { parts, state } = view
+  const removed: string[] = []
+  const images: string[] = []
+  for (const m of members) {
+    const newest = await store.newestConfig(parts.db, state.row.id, m.node_id)
+    if (!newest) continue
+    const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
+    removed.push(...removedIn(config, minorOf(version)).map((one) => `${m.name}: ${one}`))
+    const now = await imagesNow(parts, parts.db, state.row.id, m.node_id)
+    for (const program of ['kubelet', ...(m.role === 'control_plane' ? (['apiServer', 'controllerManager', 'scheduler', 'proxy'] as const) : [])] as const)
+      if (imageFor(program, now?.[program], version) === null) images.push(`${m.name}: ${now![program]}`)
+  }
+  return { removed, images }
+}
+
+/** What the manifests will change. A cluster whose API doesn't answer has no difference to show; another check says so. */
+async function manifestsToCome(view: ChangeView, m: store.MemberRow, version: string) {
+  try {
+    const manifests = await readManifests(view, m.node_id)
+    const before = proxyImageOf(manifests)
+    const after = before === undefined ? null : imageFor('proxy', before, version)
+    const api = await kubernetesOf(view.parts, view.state)
+    const diff = await manifestDiff(api, after === null ? manifests : withImage(manifests, before!, after), talosOf(view, m), view.signal)
+    return { problem: null, diff }
+  } catch (error) {
+    if (view.signal.aborted || !(error instanceof TalosError || error instanceof KubernetesError || error instanceof Problem)) throw error
+    return { problem: error.message, diff: '' }
+  }
+}
+
+const talosOf = ({ facts, state }: Pick<ChangeView, 'facts' | 'state'>, m: store.MemberRow): string =>
+  facts.get(m.node_id)?.talos_version ?? state.row.talos_version
+
+function groupsOf(members: readonly store.MemberRow[], drains: boolean): PlannedGroup[] {
+  const controlPlanes = members.filter((m) => m.role === 'control_plane')
+  // Kubelets of control planes first, as Talos does: they are no newer than the API servers, and fewer.
+  const inOrder = [...controlPlanes, ...members.filter((m) => m.role === 'worker')]
+  const group = (m: store.MemberRow, prefixes: readonly (keyof typeof titles)[], drained = false): PlannedGroup => ({
+    node_id: m.node_id,
+    name: m.name,
+    drains: drained,
+    reboots: 'no',
+    steps: prefixes.map((prefix) => ({ key: keyOf(prefix, m.node_id), title: titles[prefix](m) })),
+  })
+  return [
+    ...inOrder.map((m) => group(m, ['images'])),
+    ...pods.flatMap((pod) => controlPlanes.map((m) => group(m, pod === 'kube-apiserver' ? ['etcd-healthy', pod] : [pod]))),
+    ...controlPlanes.map((m) => group(m, ['kube-proxy'])),
+    ...inOrder.map((m) => group(m, drains ? ['drain', 'kubelet', 'node-ready', 'uncordon'] : ['kubelet', 'node-ready'], drains)),
+    { node_id: null, name: null, steps: [{ key: 'manifests', title: titles.manifests() }] },
+  ]
+}
+
+/** Step `manifests`. */
+async function syncManifests(turn: Turn): Promise<StepResult> {
+  const [m] = controlPlanesOf(turn.state.members)
+  if (!m) return { waiting: 'No control plane answers' }
+  const view = viewOf(turn)
+  const manifests = await readManifests(view, m.node_id)
+  const wanted = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, m.node_id))?.proxy
+  const named = proxyImageOf(manifests)
+  if (named !== undefined && wanted !== undefined && named !== wanted) return { waiting: `${m.name} has not updated its manifests yet`, againMs: 1_000 }
+  const [server] = await turn.parts.servers.forPlan(turn.parts.db, [m.node_id])
+  const api = await kubernetes(turn)
+  await turn.job.effect('manifests', () => applyManifests(api, manifests, server?.talos_version ?? turn.state.row.talos_version, turn.job.signal))
+  return 'done'
+}
+
+export const upgradeKubernetes: ChangeKind<Change> = {
+  async plan(view, change) {
+    const { parts, state } = view
+    const members = workersFirst(state.members)
+    const version = bare(change.version)
+    const from = state.row.kubernetes_version
+    const path = pathProblem({ from, to: version, talos: members.map((m) => talosOf(view, m)) })
+    const reachable = checkReachable(members, view.facts)
+    const first = [check('path', path === null, path ?? `Kubernetes ${bare(from)} may become ${version}`), reachable]
+    if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
+
+    const { removed, images } = await configurationProblems(view, members, version)
+    const apis = await checkApis(view, minorOf(version), change.accept_removed_apis)
+    const [controlPlane] = controlPlanesOf(state.members)
+    const manifests = controlPlane ? await manifestsToCome(view, controlPlane, version) : { problem: 'No control plane answers', diff: '' }
+    return {
+      checks: [
+        ...first,
+        checkEtcd(await etcdReports(view)),
+        check(
+          'settings',
+          removed.length === 0,
+          removed.length === 0
+            ? 'No configuration names a flag or feature gate that the version lacks'
+            : `Kubernetes ${version} does not start with these settings: ${listed(removed, 6)}. Remove them from the patches first`,
+        ),
+        check(
+          'images',
+          images.length === 0,
+          images.length === 0
+            ? 'Every image has a version that can be replaced'
+            : `These images are named by a digest, or by a tag without a version: ${listed(images, 6)}. Change the patches that set them`,
+        ),
+        ...apis.checks,
+        check('manifests', manifests.problem === null, manifests.problem ?? 'The cluster accepts the objects that Talos maintains'),
+      ],
+      warnings: [...apis.warnings, ...parts.versions.warnings(state.row.talos_version, version)],
+      groups: groupsOf(members, change.drain),
+      differences: manifests.diff === '' ? [] : [{ node_id: controlPlane!.node_id, name: 'Objects that Talos maintains in the cluster', diff: manifests.diff }],
+    }
+  },
+
+  steps: {
+    images: pullImages,
+    'etcd-healthy': etcdHealthy,
+    'kube-apiserver': staticPod('kube-apiserver'),
+    'kube-controller-manager': staticPod('kube-controller-manager'),
+    'kube-scheduler': staticPod('kube-scheduler'),
+    'kube-proxy': proxy,
+    drain,
+    kubelet,
+    'node-ready': nodeReady,
+    uncordon,
+    manifests: syncManifests,
+  },
+
+  async end(tx, turn, how) {
+    if (how === 'done') await updateCluster(turn.parts, tx, system, turn.state.row.id, { kubernetes_version: bare(turn.change.version) })
+  },
+}

@@ -1,0 +1,33 @@
+/** A change of patches that is the same for several servers: patches by name, and names that are removed. */
+import { isDeepStrictEqual } from 'node:util'
+import type { NewPatch } from '#contract/patches.ts'
+import type { PatchRow } from './store.ts'
+
+export interface PatchSet {
+  /** Added, or in place of the patch of the same name. */
+  readonly patches: readonly NewPatch[]
+  /** Names. */
+  readonly remove: readonly string[]
+}
+
+export const noChange: PatchSet = { patches: [], remove: [] }
+
+const same = (row: PatchRow, patch: NewPatch): boolean =>
+  row.weight === patch.weight && row.body === patch.body && isDeepStrictEqual({ ...row.labels }, { ...patch.labels })
+
+/** What the set changes on a server with these patches. All lists are empty if the server has the patches already. */
+export const changesOf = (stored: readonly PatchRow[], { patches, remove }: PatchSet) => ({
+  added: patches.filter((p) => !stored.some((row) => row.name === p.name)),
+  updated: patches.flatMap((patch) => {
+    const row = stored.find((one) => one.name === patch.name)
+    return row && !same(row, patch) ? [{ row, patch }] : []
+  }),
+  removed: stored.filter((row) => remove.includes(row.name)),
+})
+
+/** The server's patches after the change: stored ones, and ones that are added. */
+export function afterwards(stored: readonly PatchRow[], set: PatchSet): { rows: PatchRow[]; more: readonly NewPatch[] } {
+  const { added, updated, removed } = changesOf(stored, set)
+  const rows = stored.filter((row) => !removed.includes(row)).map((row) => ({ ...row, ...updated.find((u) => u.row.id === row.id)?.patch }))
+  return { rows, more: added }
+}

@@ -1,0 +1,13 @@
+/** The upgrade of a cluster's Kubernetes. */
+import * as z from 'zod/mini'
+import { kubernetesVersionText } from '../../versions.ts'
+
+export const UpgradeKubernetes = z.strictObject({
+  kind: z.literal('upgradeKubernetes'),
+  /** At most one minor release ahead. */
+  version: kubernetesVersionText,
+  /** Move the workload off each server before its kubelet is updated. Talos needs it for no server: containers keep running while a kubelet restarts. */
+  drain: z._default(z.boolean(), false),
+  /** Upgrade although programs still use APIs that the new version no longer serves. */
+  accept_removed_apis: z._default(z.boolean(), false),
+})

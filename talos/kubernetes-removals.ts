@@ -1,0 +1,112 @@
+/**
+ * What Kubernetes minors removed that a configuration may still name. A program refuses to start with a flag or feature gate that it doesn't know, so these are
+ * checked before an upgrade. Sources: the "CHANGELOG-1.xx.md" of each minor, and "Feature Gates (removed)" of the Kubernetes documentation.
+ */
+import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } from './config/tree.ts'
+
+interface Removals {
+  readonly featureGates?: readonly string[]
+  /** Flags by the program. */
+  readonly flags?: { readonly [program in Program]?: readonly string[] }
+}
+
+const programs = {
+  'kube-apiserver': ['cluster', 'apiServer'],
+  'kube-controller-manager': ['cluster', 'controllerManager'],
+  'kube-scheduler': ['cluster', 'scheduler'],
+  kubelet: ['machine', 'kubelet'],
+} as const
+type Program = keyof typeof programs
+
+/** By the minor that removed them: 31 for 1.31. */
+const removals: Readonly<Record<number, Removals>> = {
+  31: {
+    featureGates: [
+      'APIPriorityAndFairness',
+      'CSINodeExpandSecret',
+      'ConsistentHTTPGetHandlers',
+      'DefaultHostNetworkHostPortsInPodTemplates',
+      'ServiceNodePortStaticSubrange',
+      'SkipReadOnlyValidationGCE',
+    ],
+    flags: {
+      kubelet: ['iptables-drop-bit', 'iptables-masquerade-bit', 'keep-terminated-pod-volumes'],
+      'kube-controller-manager': [
+        'horizontal-pod-autoscaler-downscale-delay',
+        'horizontal-pod-autoscaler-upscale-delay',
+        'volume-host-allow-local-loopback',
+        'volume-host-cidr-denylist',
+      ],
+    },
+  },
+  32: {
+    featureGates: [
+      'AllowServiceLBStatusOnNonLB',
+      'CloudDualStackNodeIPs',
+      'DRAControlPlaneController',
+      'HPAContainerMetrics',
+      'KMSv2',
+      'KMSv2KDF',
+      'LegacyServiceAccountTokenCleanUp',
+      'MinDomainsInPodTopologySpread',
+      'NewVolumeManagerReconstruction',
+      'NodeOutOfServiceVolumeDetach',
+      'ServerSideApply',
+      'ServerSideFieldValidation',
+      'StableLoadBalancerNodeSet',
+      'ValidatingAdmissionPolicy',
+      'ZeroLimitedNominalConcurrencyShares',
+    ],
+  },
+  33: {
+    featureGates: [
+      'AppArmor',
+      'AppArmorFields',
+      'CPUManager',
+      'DisableCloudProviders',
+      'DisableKubeletCloudCredentialProviders',
+      'JobPodFailurePolicy',
+      'KubeProxyDrainingTerminatingNodes',
+      'PDBUnhealthyPodEvictionPolicy',
+      'PersistentVolumeLastPhaseTransitionTime',
+      'VolumeCapacityPriority',
+    ],
+    flags: { 'kube-apiserver': ['cloud-config'] },
+  },
+  34: { featureGates: ['DevicePluginCDIDevices', 'LegacySidecarContainers', 'PodDisruptionConditions'], flags: { kubelet: ['cloud-config'] } },
+  35: { featureGates: ['SizeMemoryBackedVolumes', 'UserNamespacesHostNetworkSupport'], flags: { kubelet: ['pod-infra-container-image'] } },
+  36: { featureGates: ['CSIMigrationPortworx', 'HonorPVReclaimPolicy', 'InTreePluginPortworxUnregister', 'WatchFromStorageWithoutResourceVersion'] },
+}
+
+const valuesOf = (node: TreeNode | undefined): string[] =>
+  node?.is === 'list' ? node.items.flatMap(valuesOf) : node?.is === 'scalar' && node.value !== null ? [String(node.value)] : []
+
+function mainOf(config: string): MapNode | undefined {
+  try {
+    return readDocuments(config, '').find((root) => textAt(root, 'kind') === undefined)
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
+  }
+}
+
+/**
+ * What a machine's configuration names although this Kubernetes minor no longer knows it, such as `kube-apiserver: feature gate AppArmor`. Empty if nothing, or
+ * if nothing is known about the minor.
+ */
+export function removedIn(config: string, minor: number): string[] {
+  const main = mainOf(config)
+  const { featureGates = [], flags = {} } = removals[minor] ?? {}
+  return (Object.keys(programs) as Program[]).flatMap((program) => {
+    const path = programs[program]
+    const extra = at(main, ...path, 'extraArgs')
+    const used = extra?.is === 'map' ? [...extra.entries.keys()] : []
+    const named = (flag: string): string[] => valuesOf(at(extra, flag)).flatMap((value) => value.split(','))
+    const kubeletGates = at(main, ...path, 'extraConfig', 'featureGates')
+    const gates = [...named('feature-gates').map((gate) => gate.split('=', 1)[0]!), ...(kubeletGates?.is === 'map' ? kubeletGates.entries.keys() : [])]
+    return [
+      ...(flags[program] ?? []).filter((flag) => used.includes(flag)).map((flag) => `${program}: flag ${flag}`),
+      ...featureGates.filter((gate) => gates.includes(gate)).map((gate) => `${program}: feature gate ${gate}`),
+    ]
+  })
+}
