@@ -24,6 +24,34 @@ interface KindOfChange {
 }
 
 export const changeKinds = {
+  grow: {
+    label: 'Add servers',
+    icon: 'add',
+    text: "Free servers of the cluster's datacenter join the cluster: control planes one after another, then all workers together.",
+    for: [],
+    Form: part(() => import('./forms/Grow.tsx')),
+  },
+  replace: {
+    label: 'Replace a server',
+    icon: 'swap',
+    text: 'A free server takes the place and the role of a server, which may be dead.',
+    for: ['etcd', 'kubernetes_api', 'nodes'],
+    Form: part(() => import('./forms/Replace.tsx')),
+  },
+  role: {
+    label: 'Change roles',
+    icon: 'refresh',
+    text: 'Workers become control planes, and control planes workers. Talos cannot change the type of a machine in place: each server is drained, reset, and joins again.',
+    for: [],
+    Form: part(() => import('./forms/Role.tsx')),
+  },
+  shrink: {
+    label: 'Remove servers',
+    icon: 'minus',
+    text: 'Servers leave the cluster one after another: each is drained, leaves etcd, and is reset. Its data of the cluster is wiped; Talos stays installed.',
+    for: [],
+    Form: part(() => import('./forms/Shrink.tsx')),
+  },
   defragment: {
     label: 'Defragment etcd',
     icon: 'disk',

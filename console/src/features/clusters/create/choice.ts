@@ -42,7 +42,7 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
 }
 
 /** Initial choices of a selected server: empty disks other than the install disk are workload disks. `withRoles` proposes the role. */
-function firstChoice(s: Machine): Chosen {
+export function firstChoice(s: Machine): Chosen {
   const installDisk = firstDisk(s)?.id ?? ''
   return {
     role: 'worker',
