@@ -47,6 +47,51 @@ export const changeScreens: readonly Screen[] = [
     },
   },
   {
+    name: 'change-grow',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/grow`,
+    async ready(page) {
+      const servers = page.getByRole('region', { name: 'Free servers' })
+      await servers.getByRole('checkbox', { disabled: false }).first().check()
+      await servers.getByRole('group', { name: /^Role of/ }).waitFor()
+      await press(page, 'Show the plan')
+      await plan(page)
+    },
+  },
+  {
+    name: 'change-grow-nothing-chosen',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/grow`,
+    async ready(page) {
+      await press(page, 'Show the plan')
+      await page.getByText('Choose at least one server').waitFor()
+    },
+  },
+  {
+    name: 'change-replace',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/replace`,
+    async ready(page) {
+      await page.getByLabel('Takes its place').waitFor()
+      await press(page, 'Show the plan')
+      await page.getByText('Choose the server that leaves').waitFor()
+    },
+  },
+  {
+    name: 'change-role',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/role`,
+    async ready(page) {
+      await page.getByRole('checkbox').first().check()
+      await page.getByText(/^becomes a/).waitFor()
+    },
+  },
+  {
+    name: 'change-shrink',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/shrink`,
+    async ready(page) {
+      await page.getByRole('checkbox').first().check()
+      await press(page, 'Show the plan')
+      await plan(page)
+    },
+  },
+  {
     name: 'cluster-settings',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=settings`,
     ready: (page) => page.getByRole('heading', { name: 'Maintenance window' }).waitFor(),
