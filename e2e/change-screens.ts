@@ -92,6 +92,24 @@ export const changeScreens: readonly Screen[] = [
     },
   },
   {
+    name: 'change-upgrade-talos',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/upgradeTalos`,
+    async ready(page) {
+      await page.getByLabel('Talos version').fill('v1.13.8')
+      await press(page, 'Show the plan')
+      await page.getByRole('heading', { name: 'What happens' }).waitFor()
+    },
+  },
+  {
+    name: 'change-extensions',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/extensions`,
+    async ready(page) {
+      await page.getByLabel('Extensions', { exact: true }).fill('siderolabs/gvisor')
+      await press(page, 'Show the plan')
+      await page.getByRole('heading', { name: 'What happens' }).waitFor()
+    },
+  },
+  {
     name: 'cluster-settings',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=settings`,
     ready: (page) => page.getByRole('heading', { name: 'Maintenance window' }).waitFor(),

@@ -2,7 +2,6 @@
 import type { ComponentType } from 'react'
 import type { ChangeKindName } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import type { HealthTopic } from '#contract/clusters/health.ts'
 import { part } from '../../../ui/part.tsx'
 import type { IconName } from '../../../ui/pictures/Icon.tsx'
 
@@ -18,8 +17,6 @@ interface KindOfChange {
   icon: IconName
   /** What the change does, in a sentence. */
   text: string
-  /** Topics of a cluster's health that the change improves. */
-  for: readonly HealthTopic[]
   Form: ComponentType<ChangeFormProps>
 }
 
@@ -28,35 +25,48 @@ export const changeKinds = {
     label: 'Add servers',
     icon: 'add',
     text: "Free servers of the cluster's datacenter join the cluster: control planes one after another, then all workers together.",
-    for: [],
     Form: part(() => import('./forms/Grow.tsx')),
   },
   replace: {
     label: 'Replace a server',
     icon: 'swap',
     text: 'A free server takes the place and the role of a server, which may be dead.',
-    for: ['etcd', 'kubernetes_api', 'nodes'],
     Form: part(() => import('./forms/Replace.tsx')),
   },
   role: {
     label: 'Change roles',
     icon: 'refresh',
     text: 'Workers become control planes, and control planes workers. Talos cannot change the type of a machine in place: each server is drained, reset, and joins again.',
-    for: [],
     Form: part(() => import('./forms/Role.tsx')),
   },
   shrink: {
     label: 'Remove servers',
     icon: 'minus',
     text: 'Servers leave the cluster one after another: each is drained, leaves etcd, and is reset. Its data of the cluster is wiped; Talos stays installed.',
-    for: [],
     Form: part(() => import('./forms/Shrink.tsx')),
+  },
+  upgradeTalos: {
+    label: 'Upgrade Talos',
+    icon: 'arrow-up',
+    text: 'Talos is upgraded server by server: each is drained and restarts. If one does not come back healthy, the upgrade stops there.',
+    Form: part(() => import('./forms/UpgradeTalos.tsx')),
+  },
+  rollbackTalos: {
+    label: 'Roll Talos back',
+    icon: 'arrow-down',
+    text: 'A server is drained and restarts with the Talos that it ran before its last upgrade.',
+    Form: part(() => import('./forms/RollbackTalos.tsx')),
+  },
+  extensions: {
+    label: 'Change extensions',
+    icon: 'chip',
+    text: 'Servers get an image with other system extensions or kernel arguments, one after another: each is drained and restarts. What is left out stays as it is.',
+    Form: part(() => import('./forms/Extensions.tsx')),
   },
   defragment: {
     label: 'Defragment etcd',
     icon: 'disk',
     text: 'Gives the space of deleted revisions back to the disk, one member after another, the leader last. Then clears alarms about missing space.',
-    for: ['database'],
     Form: part(() => import('./forms/Defragment.tsx')),
   },
 } as const satisfies Partial<Record<ChangeKindName, KindOfChange>>

@@ -1,9 +1,10 @@
 /** What a user can do about a line of a cluster's health. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import type { ClusterHealth, HealthTopic } from '#contract/clusters/health.ts'
+import type { ClusterHealth, HealthState, HealthTopic } from '#contract/clusters/health.ts'
 import { paths } from '../../../lib/paths.ts'
 import type { Action } from '../../../ui/actions.ts'
 import { changeActions } from '../change/change-actions.ts'
+import type { ShownKind } from '../change/change-kinds.ts'
 
 /** The pages of the servers concerned, at most two, so that the line stays short. */
 const servers = (found: readonly { readonly node_id: string | null; readonly name: string }[]): Action[] =>
@@ -11,11 +12,20 @@ const servers = (found: readonly { readonly node_id: string | null; readonly nam
     .flatMap(({ node_id, name }): Action[] => (node_id === null ? [] : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }]))
     .slice(0, 2)
 
+/** The changes that end what a line says. */
+const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<HealthState, readonly ShownKind[]>>>>>> = {
+  etcd: { attention: ['grow'], problem: ['replace'], unknown: ['replace'] },
+  database: { attention: ['defragment'], problem: ['defragment'] },
+  kubernetes_api: { problem: ['replace'] },
+  nodes: { problem: ['replace'] },
+  talos: { attention: ['upgradeTalos'] },
+}
+
 /** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
-export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, nodes, drift }: ClusterHealth, topic: HealthTopic): Action[] {
+export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, nodes, drift, versions }: ClusterHealth, topic: HealthTopic): Action[] {
   const state = lines.find((line) => line.topic === topic)?.state
   if (state === undefined || state === 'ok') return []
-  const changes = changeActions(cluster, topic)
+  const changes = changeActions(cluster, remedies[topic]?.[state] ?? [])
   switch (topic) {
     case 'etcd':
       return [...changes, ...servers(etcd.members.filter((m) => m.healthy !== true))]
@@ -25,6 +35,8 @@ export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, n
       return [...changes, ...servers(nodes.filter((n) => n.ready !== true || n.schedulable === false))]
     case 'configuration':
       return [...changes, ...servers(drift)]
+    case 'talos':
+      return versions.talos.next === null ? [] : changes
     default:
       return changes
   }

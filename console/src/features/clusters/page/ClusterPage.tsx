@@ -232,10 +232,10 @@ function Events({ id }: { id: string }) {
   return <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
 }
 
-/** The settings with which the cluster was created. `ending`: actions that delete the cluster. */
+/** The settings of the cluster. `ending`: actions that delete the cluster. */
 const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly Action[] }) => (
   <div className={css['cols']}>
-    <Panel title="Configuration" note="fixed when the cluster was made">
+    <Panel title="Configuration">
       <KeyValue
         rows={[
           ['Name', c.name],

@@ -16,6 +16,7 @@ import { canTake, firstChoice } from '../../create/choice.ts'
 import wizard from '../../create/CreateCluster.module.css'
 import type { Chosen } from '../../create/draft.ts'
 import { ChosenRow, hardwareLine } from '../../create/ServerRow.tsx'
+import css from '../Change.module.css'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
 
@@ -106,7 +107,7 @@ function Servers({ form, free, cluster }: { form: Form<Typed>; free: readonly Se
                 disabled={!verdict.ok}
                 onChange={() => set(s.id, firstChoice(s))}
                 label={
-                  <span className={wizard['who']}>
+                  <span className={css['who']}>
                     <b>{s.name}</b> <span className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</span>
                   </span>
                 }

@@ -34,7 +34,14 @@ export default function Replace({ cluster, server }: ChangeFormProps) {
       kind="replace"
       initial={{ ...blank, node_id: cluster.servers.some((s) => s.node_id === server) ? server! : '' }}
       read={read}
-      command={(change) => (change.kind === 'replace' ? cliOf(['cluster', 'replace', cluster.name, nameOf(change.node_id)], { by: nameOf(change.by.node_id), 'keep-workload-disks': change.keep_workload_disks }) : '')}
+      command={(change) =>
+        change.kind === 'replace'
+          ? cliOf(['cluster', 'replace', cluster.name, nameOf(change.node_id)], {
+              by: nameOf(change.by.node_id),
+              'keep-workload-disks': change.keep_workload_disks,
+            })
+          : ''
+      }
     >
       {() => (
         <>

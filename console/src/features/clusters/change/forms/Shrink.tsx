@@ -27,11 +27,15 @@ export default function Shrink({ cluster, server }: ChangeFormProps) {
       kind="shrink"
       initial={{ servers: server === undefined ? {} : { [server]: asUsual } } as Typed}
       read={read}
-      command={(change) => (change.kind === 'shrink' ? cliOf(['cluster', 'shrink', cluster.name], {
+      command={(change) =>
+        change.kind === 'shrink'
+          ? cliOf(['cluster', 'shrink', cluster.name], {
               server: change.servers.map((s) => nameOf(s.node_id)).join(','),
               'keep-workload-disks': change.servers.some((s) => s.keep_workload_disks),
               force: change.servers.some((s) => s.force),
-            }) : '')}
+            })
+          : ''
+      }
     >
       {(form) => {
         const { servers } = form.values

@@ -1,0 +1,35 @@
+import { RollbackTalos as RollbackTalosSchema } from '#contract/clusters/changes/talos-upgrade.ts'
+import { readBy } from '../../../../lib/fields.ts'
+import { cliOf } from '../../../../lib/shell.ts'
+import { fieldsFor } from '../../../../ui/form/fields.tsx'
+import { ChangeForm } from '../ChangeForm.tsx'
+import type { ChangeFormProps } from '../change-kinds.ts'
+import { roleText } from '../ServerPick.tsx'
+
+type Typed = { node_id: string }
+const { Choose } = fieldsFor<Typed>()
+
+const read = ({ node_id }: Typed) => readBy(RollbackTalosSchema, { kind: 'rollbackTalos', node_id }, node_id === '' ? { node_id: 'Choose a server' } : {})
+
+/** A server of a cluster boots the Talos that it ran before its last upgrade. */
+export default function RollbackTalos({ cluster, server }: ChangeFormProps) {
+  const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
+  return (
+    <ChangeForm
+      cluster={cluster}
+      kind="rollbackTalos"
+      initial={{ node_id: cluster.servers.some((s) => s.node_id === server) ? server! : '' }}
+      read={read}
+      command={(change) => (change.kind === 'rollbackTalos' ? cliOf(['cluster', 'rollback-talos', cluster.name, nameOf(change.node_id)]) : '')}
+    >
+      {() => (
+        <Choose
+          name="node_id"
+          label="Server"
+          placeholder="Choose a server"
+          options={cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: roleText(s.role) }))}
+        />
+      )}
+    </ChangeForm>
+  )
+}

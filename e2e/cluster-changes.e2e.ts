@@ -1,0 +1,134 @@
+/** Changes of a running cluster, as the person on call makes them: servers are added by form and plan, a change waits for the window and is cancelled. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { operationList } from '#contract/operations.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
+import { inOneStory, launch, open, signIn } from './browser.ts'
+import { type Installation, startInstallation, until, untilReady } from './installation.ts'
+
+let installation: Installation
+let browser: Browser
+let page: Page
+let errors: string[]
+let cluster: Cluster
+let free: Server
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;({ page, errors } = await open(browser, installation.url))
+  const site = (await installation.call(datacenterList, { query: {} })).items.find((d) => d.code === 'PL-POZ-1')!
+  const servers = (await installation.call(serverList, { query: {} })).items.filter((s) => s.datacenter?.id === site.id && s.eligibility.every((e) => e.ok))
+  const version = servers[0]!.talos.version!
+  const same = servers.filter((s) => s.talos.version === version)
+  const [controlPlane, worker, spare] = same
+  if (!controlPlane || !worker || !spare) throw new Error('Too few free servers')
+  free = spare
+  ;({ cluster } = await installation.call(clusterCreate, {
+    body: {
+      name: 'poz-changes-01',
+      datacenter_id: site.id,
+      talos_version: version,
+      servers: [
+        { node_id: controlPlane.id, role: 'control_plane' },
+        { node_id: worker.id, role: 'worker' },
+      ],
+    },
+  }))
+  await signIn(page)
+  await untilReady(installation, cluster.id)
+}, 180_000)
+afterAll(async () => {
+  await browser?.close()
+  await installation?.stop()
+})
+inOneStory(() => ({ page, errors }))
+
+const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click()
+const plan = () => page.getByRole('list', { name: 'What happens, in order' })
+const health = () => page.getByRole('list', { name: `Health of ${cluster.name}` })
+const changesOf = async () => (await installation.call(operationList, { query: { target: cluster.id } })).items
+
+describe('the changes of a cluster', () => {
+  test('the page of the cluster says how it is, line by line', async () => {
+    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+    await health().getByText('All 2 nodes are Ready.').waitFor()
+    await health().getByText('The API server is ready.').waitFor()
+    await page.getByRole('link', { name: 'Details' }).click()
+    await page
+      .getByRole('table', { name: `Members of etcd of ${cluster.name}`, exact: true })
+      .getByText('Leader')
+      .waitFor()
+  })
+
+  test('a server is added: chosen in the form, planned, begun, followed on the page of its operation', { timeout: 120_000 }, async () => {
+    await press('Change')
+    await page.getByRole('menuitem', { name: 'Add servers' }).click()
+    await page
+      .getByRole('region', { name: 'Free servers' })
+      .getByRole('checkbox', { name: new RegExp(`^${free.name}`) })
+      .check()
+    await press('Show the plan')
+    await plan().getByRole('link', { name: free.name }).waitFor()
+    expect((await installation.call(clusterGet, { params: { id: cluster.id } })).servers).toHaveLength(2)
+    // Disks with content are confirmed one by one.
+    for (const box of await page.getByRole('checkbox', { name: /^Wipe / }).all()) await box.check()
+    await page.getByRole('button', { name: 'Add servers', exact: true }).click()
+    await page.waitForURL('**/operations/*')
+    await page.getByText(/^done in/).waitFor({ timeout: 100_000 })
+    await page.getByRole('link', { name: cluster.name }).first().click()
+    await page
+      .getByRole('table', { name: `Servers of ${cluster.name}`, exact: true })
+      .getByRole('link', { name: free.name })
+      .first()
+      .waitFor()
+  })
+
+  test('a plan is out of date as soon as the form changes', async () => {
+    await page.goto(`/infra/clusters/${cluster.id}/change/shrink`)
+    await page.getByRole('checkbox', { name: new RegExp(`^${free.name}`) }).check()
+    await press('Show the plan')
+    await plan().waitFor()
+    await page.getByRole('checkbox', { name: new RegExp(`^${free.name}`) }).uncheck()
+    await page.getByText('The form has changed since the plan was made. Show the plan again.').waitFor()
+  })
+
+  test('a change waits for the maintenance window, is listed on the page of the cluster, and is cancelled there', async () => {
+    await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
+    await press('Set a window')
+    const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
+    // A day that is neither today nor tomorrow.
+    const day = new Date(Date.now() + 3 * 86_400_000).toLocaleDateString('en', { weekday: 'long' })
+    for (const box of await editor.getByRole('checkbox').all()) if (await box.isChecked()) await box.uncheck()
+    await editor.getByRole('checkbox', { name: day }).check()
+    await press('Save window')
+    await page.getByText(/^Opens next/).waitFor()
+    await page.goto(`/infra/clusters/${cluster.id}/change/defragment`)
+    await plan().waitFor()
+    await page.getByLabel('When').selectOption('window')
+    await page.getByRole('button', { name: 'Schedule: Defragment etcd' }).click()
+    await page.waitForURL('**/operations/*')
+    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+    await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor()
+    await press('Cancel')
+    await press('Cancel operation')
+    await until('the change is cancelled', async () => (await changesOf()).some((o) => o.kind === 'clusterDefragment' && o.status === 'cancelled'))
+    await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
+  })
+
+  test('by keyboard alone: ⌘K opens the form, Enter begins the change', { timeout: 60_000 }, async () => {
+    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+    await health().waitFor()
+    await page.keyboard.press('ControlOrMeta+k')
+    await page.keyboard.type('Defragment')
+    await page.getByRole('option', { name: /Defragment etcd/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await plan().waitFor()
+    const begin = page.getByRole('button', { name: 'Defragment etcd', exact: true })
+    for (let presses = 0; presses < 20 && !(await begin.evaluate('(button) => button === document.activeElement')); presses++) await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/operations/*')
+    await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
+  })
+})
