@@ -79,7 +79,7 @@ export const changeScreens: readonly Screen[] = [
     path: (w) => `/infra/clusters/${w.ready.id}/change/role`,
     async ready(page) {
       await page.getByRole('checkbox').first().check()
-      await page.getByText(/^becomes a/).waitFor()
+      await page.getByText(/becomes a /).waitFor()
     },
   },
   {

@@ -37,13 +37,14 @@ const dayNames: Readonly<Record<Weekday, string>> = {
 export default function EditWindow({ cluster }: { cluster: Cluster }) {
   const { close } = useDialog()
   const now = cluster.maintenance_window ?? null
+  const initial: Typed = {
+    days: now?.days ?? ['sat', 'sun'],
+    from: now?.from ?? '02:00',
+    minutes: String(now?.minutes ?? 240),
+    time_zone: now?.time_zone ?? zone(),
+  }
   const form = useForm({
-    initial: {
-      days: now?.days ?? ['sat', 'sun'],
-      from: now?.from ?? '02:00',
-      minutes: String(now?.minutes ?? 240),
-      time_zone: now?.time_zone ?? zone(),
-    } as Typed,
+    initial,
     read: ({ minutes, ...rest }) => readBy(MaintenanceWindow, { ...rest, minutes: Number(minutes) }),
     send: (window) => call(clusterWindowSet, { params: { id: cluster.id }, body: { window } }),
     done: async () => {

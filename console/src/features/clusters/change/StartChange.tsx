@@ -35,6 +35,7 @@ interface StartProps {
 
 type Typed = { when: When; at: string }
 const { Choose, Text } = fieldsFor<Typed>()
+const atOnce: Typed = { when: 'now', at: '' }
 
 /** Begins a change: at once, at a time, or in the maintenance window, after the user has confirmed the disks that it wipes. */
 export function StartChange({ cluster, label, change, plan, onStale }: StartProps) {
@@ -42,7 +43,7 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
   const window = cluster.maintenance_window ?? null
   const confirmed = plan.disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : []))
   const form = useForm({
-    initial: { when: 'now', at: '' } as Typed,
+    initial: atOnce,
     read: ({ when, at }) => {
       const begins = startOf(when, at)
       return begins.ok

@@ -39,10 +39,10 @@ export default function Extensions({ cluster, server }: ChangeFormProps) {
       servers.length === 0 ? { servers: 'Choose at least one server' } : {},
     )
   return (
-    <ChangeForm
+    <ChangeForm<Typed>
       cluster={cluster}
       kind="extensions"
-      initial={{ setExtensions: true, extensions: '', setArgs: false, kernel_args: '', servers: server === undefined ? all : [server] } as Typed}
+      initial={{ setExtensions: true, extensions: '', setArgs: false, kernel_args: '', servers: server === undefined ? all : [server] }}
       read={read}
       command={(change) =>
         change.kind === 'extensions'

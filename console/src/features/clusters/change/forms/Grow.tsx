@@ -53,10 +53,10 @@ export default function Grow({ cluster, server }: ChangeFormProps) {
     )
   const first = free.find((s) => s.id === server)
   return (
-    <ChangeForm
+    <ChangeForm<Typed>
       cluster={cluster}
       kind="grow"
-      initial={{ servers: first === undefined ? {} : { [first.id]: firstChoice(first) } } as Typed}
+      initial={{ servers: first === undefined ? {} : { [first.id]: firstChoice(first) } }}
       read={read}
       command={(change) =>
         change.kind === 'grow'

@@ -17,10 +17,10 @@ export default function Role({ cluster, server }: ChangeFormProps) {
   const roleOf = (id: string) => other[cluster.servers.find((s) => s.node_id === id)?.role ?? 'worker']
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (
-    <ChangeForm
+    <ChangeForm<Typed>
       cluster={cluster}
       kind="role"
-      initial={{ servers: server === undefined ? [] : [server] } as Typed}
+      initial={{ servers: server === undefined ? [] : [server] }}
       read={({ servers }) => readBy(RoleSchema, { kind: 'role', servers: servers.map((node_id) => ({ node_id, role: roleOf(node_id) })) })}
       command={(change) =>
         change.kind === 'role'
@@ -40,8 +40,7 @@ export default function Role({ cluster, server }: ChangeFormProps) {
               rows={cluster.servers}
               chosen={(s) => servers.includes(s.node_id)}
               onChange={(s, on) => form.set({ servers: on ? [...servers, s.node_id] : servers.filter((id) => id !== s.node_id) })}
-              note={(s) => roleText(s.role)}
-              more={(s) => <span className="t2">becomes a {roleText(other[s.role])}</span>}
+              note={(s) => (servers.includes(s.node_id) ? `${roleText(s.role)}, becomes a ${roleText(other[s.role])}` : roleText(s.role))}
             />
             <Problem text={form.errorOf('servers')} />
           </>

@@ -22,10 +22,10 @@ const read = ({ servers }: Typed) => readBy(ShrinkSchema, { kind: 'shrink', serv
 export default function Shrink({ cluster, server }: ChangeFormProps) {
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (
-    <ChangeForm
+    <ChangeForm<Typed>
       cluster={cluster}
       kind="shrink"
-      initial={{ servers: server === undefined ? {} : { [server]: asUsual } } as Typed}
+      initial={{ servers: server === undefined ? {} : { [server]: asUsual } }}
       read={read}
       command={(change) =>
         change.kind === 'shrink'
