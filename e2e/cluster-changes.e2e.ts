@@ -87,10 +87,10 @@ describe('the changes of a cluster', () => {
 
   test('a plan is out of date as soon as the form changes', async () => {
     await page.goto(`/infra/clusters/${cluster.id}/change/shrink`)
-    await page.getByRole('checkbox', { name: new RegExp(`^${free.name}`) }).check()
+    await page.getByRole('checkbox', { name: new RegExp(`^${free.name} worker`) }).check()
     await press('Show the plan')
     await plan().waitFor()
-    await page.getByRole('checkbox', { name: new RegExp(`^${free.name}`) }).uncheck()
+    await page.getByRole('checkbox', { name: new RegExp(`^${free.name} worker`) }).uncheck()
     await page.getByText('The form has changed since the plan was made. Show the plan again.').waitFor()
   })
 

@@ -9,8 +9,8 @@ interface ServerPickProps<Row> {
   onChange: (row: Row, on: boolean) => void
   /** Beside the name. */
   note: (row: Row) => ReactNode
-  /** Controls of a chosen server. */
-  more?: (row: Row) => ReactNode
+  /** Controls of the chosen servers by id. */
+  more?: Readonly<Record<string, ReactNode>>
 }
 
 /** A list of the servers of a cluster with checkboxes. */
@@ -27,7 +27,7 @@ export const ServerPick = <Row extends { node_id: string; name: string }>({ labe
             </>
           }
         />
-        {chosen(row) && more?.(row)}
+        {chosen(row) && more?.[row.node_id]}
       </li>
     ))}
   </ul>

@@ -1,4 +1,5 @@
 import { Shrink as ShrinkSchema } from '#contract/clusters/changes/members.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
 import { Checkbox } from '../../../../ui/inputs/Choices.tsx'
@@ -20,7 +21,8 @@ const read = ({ servers }: Typed) => readBy(ShrinkSchema, { kind: 'shrink', serv
 
 /** Removes servers from a running cluster. */
 export default function Shrink({ cluster, server }: ChangeFormProps) {
-  const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
+  const memberOf = (id: string) => cluster.servers.find((s) => s.node_id === id)
+  const nameOf = (id: string) => memberOf(id)?.name ?? id
   return (
     <ChangeForm<Typed>
       cluster={cluster}
@@ -52,26 +54,30 @@ export default function Shrink({ cluster, server }: ChangeFormProps) {
               chosen={(s) => servers[s.node_id] !== undefined}
               onChange={(s, on) => set(s.node_id, on ? asUsual : undefined)}
               note={(s) => roleText(s.role)}
-              more={(s) => {
-                const how = servers[s.node_id]!
-                return (
-                  <span className="row wrap">
-                    {(s.workload_disks ?? []).length > 0 && (
-                      <Checkbox
-                        checked={how.keep_workload_disks}
-                        onChange={(on) => set(s.node_id, { ...how, keep_workload_disks: on })}
-                        label={`Keep workload disks of ${s.name}`}
-                      />
-                    )}
-                    <Checkbox checked={how.force} onChange={(on) => set(s.node_id, { ...how, force: on })} label={`${s.name} does not answer any more`} />
-                  </span>
-                )
-              }}
+              more={Object.fromEntries(
+                Object.entries(servers).map(([id, how]) => [id, <Controls key={id} member={memberOf(id)} how={how} onSet={(to) => set(id, to)} />]),
+              )}
             />
             <Problem text={form.errorOf('servers')} />
           </>
         )
       }}
     </ChangeForm>
+  )
+}
+
+function Controls({ member, how, onSet }: { member: Cluster['servers'][number] | undefined; how: Leaving; onSet: (how: Leaving) => void }) {
+  if (member === undefined) return null
+  return (
+    <span className="row wrap">
+      {(member.workload_disks ?? []).length > 0 && (
+        <Checkbox
+          checked={how.keep_workload_disks}
+          onChange={(on) => onSet({ ...how, keep_workload_disks: on })}
+          label={`Keep workload disks of ${member.name}`}
+        />
+      )}
+      <Checkbox checked={how.force} onChange={(on) => onSet({ ...how, force: on })} label={`${member.name} does not answer any more`} />
+    </span>
   )
 }
