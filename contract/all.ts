@@ -2,6 +2,7 @@
 import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
 import * as ccs from './marketplace/ccs.ts'
+import * as certificates from './clusters/certificates.ts'
 import * as changes from './clusters/changes/changes.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'
@@ -59,6 +60,7 @@ const declared: readonly Operation[] = [
   health,
   stores,
   snapshots,
+  certificates,
   subnets,
   offers,
   ccs,

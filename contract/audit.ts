@@ -50,6 +50,8 @@ const sentences = {
   'cluster.locked_out': 'Its certificate authority was changed outside of Steelyard',
   'cluster.let_in_again': 'Its machines accept the certificates of Steelyard again',
   'cluster.secrets_imported': 'New secrets were imported',
+  'cluster.secrets_rotated': 'Secrets were rotated[: {what}]',
+  'cluster.rotation_taken_back': 'A rotation of secrets was taken back[: {what}]',
   'cluster.kubeconfig_downloaded': 'A kubeconfig was downloaded',
   'cluster.talosconfig_downloaded': 'A talosconfig was downloaded',
   'cluster.resumed': 'Resumed after a restore',

@@ -16,6 +16,7 @@ const attentionKinds = [
   'cluster_locked_out',
   'cluster_degraded',
   'cluster_troubled',
+  'cluster_certificate_ending',
   'server_unreachable',
   'server_not_ready',
   'server_drifted',

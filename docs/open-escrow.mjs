@@ -2,6 +2,8 @@
 // Decrypts an escrow file without Steelyard and its database, and prints the cluster's secrets in the format of talosctl. Needs only Node.js 20 or newer.
 //   node docs/open-escrow.mjs KEY_FILE DATA_FOLDER/escrow/CLUSTER_ID.bin > secrets.yaml
 // Anybody with this output controls the cluster. With --chain-key, prints the cluster's own private key (hex) instead.
+// If the file was written while secrets were rotated, --new prints the new ones, which some servers may have already. --former N prints the secrets that were
+// replaced by the Nth last rotation (1: the last one).
 import { createDecipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
@@ -11,9 +13,9 @@ process.on('uncaughtException', ({ message }) => {
   process.exit(1)
 })
 
-const [keyFile, escrowFile, ...flags] = process.argv.slice(2)
-if (!keyFile || !escrowFile) {
-  process.stderr.write('node docs/open-escrow.mjs KEY_FILE ESCROW_FILE [--chain-key]\n')
+const [keyFile, escrowFile, flag, number] = process.argv.slice(2)
+if (!keyFile || !escrowFile || !['--chain-key', '--new', '--former', undefined].includes(flag)) {
+  process.stderr.write('node docs/open-escrow.mjs KEY_FILE ESCROW_FILE [--chain-key | --new | --former N]\n')
   process.exit(2)
 }
 
@@ -34,5 +36,8 @@ const line = readFileSync(keyFile, 'utf8')
 if (!line) throw new Error(`${keyFile} does not hold the key ${wrapping_key} that this file was sealed with`)
 
 const dataKey = decrypt(Buffer.from(line[2], 'base64'), Buffer.from(wrapped, 'base64'), `escrow key|${cluster}`)
-const { bundle, chain_key } = JSON.parse(decrypt(dataKey, Buffer.from(sealed, 'base64'), `escrow|${cluster}`).toString('utf8'))
-process.stdout.write(flags.includes('--chain-key') ? `${chain_key}\n` : bundle)
+const { bundle, chain_key, rotation, former = [] } = JSON.parse(decrypt(dataKey, Buffer.from(sealed, 'base64'), `escrow|${cluster}`).toString('utf8'))
+const asked = { '--chain-key': `${chain_key}\n`, '--new': rotation?.bundle, '--former': former[Number(number ?? 1) - 1]?.bundle }
+const text = flag === undefined ? bundle : asked[flag]
+if (text === undefined) throw new Error(flag === '--new' ? 'No rotation was running when the file was written' : `The file has ${former.length} former bundles`)
+process.stdout.write(text)

@@ -264,6 +264,12 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       await ask(machine.imagePull, { namespace: ContainerdNamespace[namespace === 'cri' ? 'NS_CRI' : 'NS_SYSTEM'], reference }, work(options))
     },
 
+    /** The content of a small file, at most 64 KiB. Only for admins. */
+    async readFile(path: string, options: CallOptions = {}): Promise<string> {
+      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 64 * 1024 }, machine.read, { path }))
+      return Buffer.concat(parts).toString('utf8')
+    },
+
     /** A service's log. `tail`: number of past lines; all of them by default. */
     logs(how: { service: string; follow?: boolean; tail?: number }, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
       const request = { namespace: 'system', id: how.service, follow: how.follow ?? false, tailLines: how.tail ?? -1 }

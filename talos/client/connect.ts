@@ -3,11 +3,11 @@
  * The certificate of a machine in maintenance is read first and then pinned. A configured machine requires a client
  * certificate and presents a certificate that its cluster's authority has signed.
  */
-import { createHash, X509Certificate } from 'node:crypto'
+import { createHash, type X509Certificate } from 'node:crypto'
 import { connect as connectHttp2 } from 'node:http2'
 import { isIP } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, createSecureContext, type TLSSocket } from 'node:tls'
-import type { Credentials } from '../pki/certificates.ts'
+import { certificatesIn, type Credentials } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
 import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
@@ -83,6 +83,8 @@ function shownBy(socket: TLSSocket) {
     /** Base64 of the SHA-256 of the public key (SubjectPublicKeyInfo), as Talos prints it on the machine's console. */
     fingerprint: fingerprintOf(certificate),
     mode,
+    validFrom: certificate.validFromDate,
+    validTo: certificate.validToDate,
   }
 }
 
@@ -109,11 +111,13 @@ export async function connectMaintenance(target: Target, pinned: { sha256: strin
  */
 export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
   const { ca, crt, key } = credentials
-  const authority = new X509Certificate(ca)
+  const authorities = certificatesIn(ca)
   // The callback verifies the certificate, because `rejectUnauthorized: false` accepts any. Nothing is sent before the callback has run.
   const tls = { ca, cert: crt, key: standardKey(key), rejectUnauthorized: false }
   return open(target, tls, options, (socket) => {
     const shown = peerCertificate(socket)
+    // While an authority is rotated, machines have certificates of the old or of the new one.
+    const authority = authorities.find((one) => shown.checkIssued(one) && shown.verify(one.publicKey)) ?? authorities[0]!
     demandSigned(socket, shown, authority, target.host)
     return (error) => refusalOf(error, shown, authority)
   })

@@ -147,6 +147,19 @@ export function withSecretsOf(config: string, other: string): string {
   return all.map((d) => written(d.id === 'v1alpha1' ? { ...d, root: withSecrets(d.root) } : d)).join('---\n')
 }
 
+/**
+ * The configuration with other values at paths of its main document, such as `machine.acceptedCAs`. `undefined` removes the value.
+ * @throws ConfigError for invalid YAML
+ */
+export function withValues(config: string, values: Readonly<Record<string, unknown>>): string {
+  const put = (root: MapNode): MapNode =>
+    Object.entries(values).reduce((tree, [path, value]) => withNode(tree, path.split('.'), value === undefined ? undefined : treeOf(value, 'changed')), root)
+  return rootsOf(config)
+    .map(readOne)
+    .map((d) => written(d.id === 'v1alpha1' ? { ...d, root: put(d.root) } : d))
+    .join('---\n')
+}
+
 /** A copy of the tree with another node at a path, or with the node at that path removed. */
 function withNode(root: MapNode, [key, ...rest]: readonly string[], node: TreeNode | undefined): MapNode {
   const entries = new Map(root.entries)

@@ -2,7 +2,7 @@
  * X.509 as Talos makes it: authorities, and certificates signed by them.
  * Every certificate made here passes `openssl verify -x509_strict`.
  */
-import { randomBytes, type webcrypto } from 'node:crypto'
+import { randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as X509 from '@peculiar/x509'
 import { generateKey, type KeyKind, type KeyPair, signingKeys } from './keys.ts'
@@ -139,10 +139,14 @@ function pemOf(certificate: X509.X509Certificate): string {
   return `${certificate.toString('pem')}\n`
 }
 
-/** Credentials for mutual TLS: trusted authority, certificate and key. PEM. */
+/** Credentials for mutual TLS: trusted authority (several while it is rotated), certificate and key. PEM. */
 export interface Credentials extends KeyPair {
   ca: string
 }
+
+/** The certificates in a PEM text, which has at least one. @throws Error if one of them can't be read */
+export const certificatesIn = (pem: string): X509Certificate[] =>
+  (pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [pem]).map((one) => new X509Certificate(one))
 
 /** Talos's roles (`pkg/machinery/role`), which are organizations in the certificate's subject. */
 export type TalosRole = 'os:admin' | 'os:operator' | 'os:reader' | 'os:etcd:backup'

@@ -51,7 +51,7 @@ function clusterId(contract: Contract): string {
 }
 
 /** A bootstrap token in kubeadm's format: `abcdef.0123456789abcdef`. */
-function kubeadmToken(): string {
+export function kubeadmToken(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   const part = (length: number) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
   return `${part(6)}.${part(16)}`

@@ -1,4 +1,5 @@
 /** Column types that are narrower than the schema: the content of JSON columns, and text columns with a fixed set of values. */
+import type { EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
@@ -55,6 +56,7 @@ export interface Columns {
   'api_token.scopes': Scope[]
   'audit_entry.after': unknown
   'audit_entry.before': unknown
+  'cluster.certificates_ending': readonly EndingCertificate[]
   'cluster.maintenance_window': MaintenanceWindow
   'cluster_server.agreed_disks': AgreedDisks
   'cluster_server.at': Place

@@ -114,6 +114,8 @@ export interface Tables {
     maintenance_window: OptionalJson<Columns['cluster.maintenance_window']>
     other_endpoint: string | null
     other_virtual_ip: Generated<boolean>
+    certificates_ending: OptionalJson<Columns['cluster.certificates_ending']>
+    certificates_read_at: Date | null
   }
   cluster_bootstrap: {
     cluster_id: string
@@ -143,11 +145,28 @@ export interface Tables {
     calls: Generated<number>
     confirmed_at: Date | null
   }
+  cluster_rotation: {
+    cluster_id: string
+    what: 'talos_ca' | 'kubernetes_ca' | 'aggregator_ca' | 'tokens'
+    stage: 'accepting' | 'switching' | 'dropping' | 'returning'
+    sealed: Uint8Array
+    escrowed_at: Date | null
+    begun_at: Date
+    changed_at: Date
+  }
   cluster_secret: {
     cluster_id: string
     kind: 'bundle' | 'chain_key'
     sealed: Uint8Array
     created_at: Date
+  }
+  cluster_secret_generation: {
+    cluster_id: string
+    generation: number
+    what: 'talos_ca' | 'kubernetes_ca' | 'aggregator_ca' | 'tokens' | 'import'
+    sealed: Uint8Array
+    used_from: Date
+    used_until: Date
   }
   cluster_server: {
     cluster_id: string

@@ -6,6 +6,7 @@ import type * as z from 'zod/mini'
 import { Applied } from '#contract/apply/applied.ts'
 import { AuditEntry } from '#contract/audit.ts'
 import { ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { ClusterCertificate } from '#contract/clusters/certificates.ts'
 import { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters/clusters.ts'
 import { ClusterHealth } from '#contract/clusters/health.ts'
@@ -51,6 +52,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Cluster: [Cluster, 'A Kubernetes cluster and its servers.'],
   ClusterHealth: [ClusterHealth, 'What a cluster answered about etcd, its Kubernetes API, its nodes and its versions.'],
   ClusterPlan: [ClusterPlan, 'What a change of a cluster would do, in its order, and whether it may begin.'],
+  ClusterCertificate: [ClusterCertificate, 'A certificate of a cluster or of one of its servers, with its end and who renews it. Null: it could not be read.'],
   ClusterServer: [ClusterServer, 'A server and its role in a cluster that is to be created.'],
   Datacenter: [Datacenter, 'A site with servers, clusters and subnets. Its code is made from country, city and index: PL-POZ-1.'],
   Drift: [Drift, 'Changes made outside of Steelyard to the configuration of a machine, and how they would be kept.'],

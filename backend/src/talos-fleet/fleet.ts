@@ -172,6 +172,12 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         return (await inLane(options, () => certificateOf(address, options))).mode
       },
 
+      /** Reads the certificate of the machine's API, without verifying it. @throws TalosError if nothing answers; Problem `dial_refused` */
+      async certificate(options: ConnectOptions = {}): Promise<ReadCertificate> {
+        policy.demand(address, apiPort)
+        return inLane(options, () => certificateOf(address, options))
+      },
+
       /**
        * One connection sequence in maintenance mode: reads and pins the certificate, reads the identity, which must be the known one, then runs `act`.
        * @throws Problem `identity_changed` if other hardware answers (only read requests are sent to it); TalosError

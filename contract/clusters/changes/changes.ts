@@ -13,6 +13,7 @@ import { Configure } from './configure.ts'
 import { ChangeDisks } from './disks.ts'
 import { ChangeEndpoint } from './endpoint.ts'
 import { UpgradeKubernetes } from './kubernetes-upgrade.ts'
+import { Rotate } from './rotate.ts'
 import { changeTable } from './table.ts'
 import { Extensions, RollbackTalos, UpgradeTalos } from './talos-upgrade.ts'
 import { MaintenanceWindow } from './window.ts'
@@ -33,6 +34,7 @@ export const ClusterChange = z.discriminatedUnion('kind', [
   UpgradeKubernetes,
   ChangeEndpoint,
   ChangeDisks,
+  Rotate,
 ])
 export type ClusterChange = z.output<typeof ClusterChange>
 /** A change as callers give it: fields with defaults may be left out. */

@@ -5,6 +5,7 @@
 import * as z from 'zod/mini'
 import { ConfirmedDisks } from '../../servers/disks.ts'
 import { joiningSteps, leavingSteps } from '../steps.ts'
+import { rotateRow } from './rotate.ts'
 
 type Named = { readonly name: string }
 /** A server with the Talos version that it gets. */
@@ -185,4 +186,5 @@ export const changeTable = {
     event: 'A change of workload disks was requested',
     command: 'cluster disks',
   },
+  clusterRotate: { ...everyChange, ...rotateRow, steps: { ...sharedChangeSteps, ...rotateRow.steps } },
 } as const

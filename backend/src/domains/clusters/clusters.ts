@@ -17,6 +17,7 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
+import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -30,6 +31,8 @@ import { clusterQueue, type ClusterParts, controlPlaneAddresses, demandCluster, 
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
 import { changeQueue, planChange } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
+import { certificateAttention, certificateQueue, certificateWatch } from './change/rotate/certificate-watch.ts'
+import { certificatesOf } from './change/rotate/certificates.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
@@ -85,6 +88,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     return text
   })
   heavy(clusterPlan, ({ params, body, signal }) => planChange(parts, params.id, body.change, signal))
+  on(clusterCertificates, async ({ params, signal }) => certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal))
   on(clusterChange, ({ caller, params, body, signal }) => requestChange(parts, caller, params.id, body, signal))
   on(clusterWindowSet, async ({ caller, params, body }) => {
     await setWindow(parts, caller, params.id, body)
@@ -151,7 +155,12 @@ const downloadTalosconfig = (parts: ClusterParts, caller: UserCaller, id: string
 
 /** For the overview: number of clusters by status, and clusters with problems. */
 async function clusterSummary({ db, engine, snapshots }: ClusterParts): Promise<{ counts: Overview['clusters']; ailing: Attention[] }> {
-  const [counts, ailing, troubles] = await Promise.all([store.countByStatus(db), store.ailing(db), troublesOf(db, { engine, snapshots })])
+  const [counts, ailing, troubles, ending] = await Promise.all([
+    store.countByStatus(db),
+    store.ailing(db),
+    troublesOf(db, { engine, snapshots }),
+    certificateAttention(db),
+  ])
   const troubled = await store.named(
     db,
     [...troubles.keys()].filter((id) => !ailing.some((c) => c.id === id)),
@@ -165,6 +174,7 @@ async function clusterSummary({ db, engine, snapshots }: ClusterParts): Promise<
           : { kind: 'cluster_locked_out', id, name, since: locked_out_since?.toISOString() ?? null, reason: lockedOutSentences[locked_out] },
       ),
       ...troubled.map(({ id, name }): Attention => ({ kind: 'cluster_troubled', id, name, since: null, reason: troubles.get(id)![0]!.message })),
+      ...ending,
     ],
   }
 }
@@ -180,6 +190,7 @@ export function clusters(parts: ClusterParts) {
   engine.register(clusterReconciler(parts))
   engine.register(memberReconciler(parts))
   engine.register(changeReconciler(parts))
+  engine.register(certificateWatch(parts))
   parts.operations.worksPerServer(clusterQueue, memberQueue)
   parts.operations.worksPerServer(changeQueue, memberQueue)
 
@@ -187,6 +198,7 @@ export function clusters(parts: ClusterParts) {
     await engine.wake(tx, clusterQueue, id)
     await engine.wake(tx, sweepQueue, id)
     await engine.wake(tx, changeQueue, id)
+    await engine.wake(tx, certificateQueue, id)
     for (const m of await store.unsettled(tx, id)) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
   }
 

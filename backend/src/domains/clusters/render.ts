@@ -5,8 +5,10 @@
 import { createHash } from 'node:crypto'
 import type { NewPatch } from '#contract/patches.ts'
 import { endpointHost } from '#contract/clusters/clusters.ts'
+import { withSecretsOf } from '#talos/config/compare.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { inForm } from '#talos/secrets/rotation.ts'
 import { images } from '#talos/versions.ts'
 import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -14,6 +16,7 @@ import type { Job } from '../../engine/engine.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { PatchSet } from '../patches/sets.ts'
 import type { ChosenServer, Resolved } from './create/check.ts'
+import { formOfNewServer } from './change/rotate/stages.ts'
 import { selectorWwid } from './create/disks.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import * as store from './store.ts'
@@ -84,7 +87,17 @@ export async function generated(parts: CoreParts, on: Db | Tx, clusterId: string
   const facts = await factsOf(parts, on, controlPlanes)
   const made = base({ ...row, controlPlaneAddresses: facts.map((f) => f.address) }, server, bundle)
   const adopted = await store.base(on, clusterId, nodeId)
-  return adopted ? { yaml: await parts.secrets.openBase(on, clusterId, adopted.sealed), context: { ...made.context, isAdopted: true } } : made
+  const whole = adopted ? { yaml: await parts.secrets.openBase(on, clusterId, adopted.sealed), context: { ...made.context, isAdopted: true } } : made
+  return { ...whole, yaml: await whileRotating(parts, on, server, whole.yaml) }
+}
+
+/** During a rotation each server has the secrets of the step that it has reached. */
+async function whileRotating(parts: CoreParts, on: Db | Tx, server: store.MemberRow, yaml: string): Promise<string> {
+  const rotation = await parts.secrets.rotation(on, server.cluster_id)
+  if (!rotation) return yaml
+  const newest = await store.newestConfig(on, server.cluster_id, server.node_id)
+  if (newest) return withSecretsOf(yaml, await parts.secrets.openConfig(on, server.cluster_id, newest.sealed))
+  return inForm(yaml, server.role === 'control_plane', rotation, formOfNewServer(rotation.what, rotation.stage))
 }
 
 /** Stores a configuration as the server's next generation, and returns its number. */

@@ -6,19 +6,28 @@ import { readFileSync } from 'node:fs'
 import { type Credentials, type TalosRole, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
 import { generateKey } from '#talos/pki/keys.ts'
 import { generateSecrets, type ReadyKeys, readSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
+import { bothOf, rotatedSecrets, type Rotatable, type Rotation } from '#talos/secrets/rotation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Platform } from '../../platform.ts'
+import * as rotations from './change/rotate/store.ts'
 import * as store from './store.ts'
 
 const hour = 3_600_000
 /** Lifetime of Steelyard's own certificates, in ms. */
 const ownLifetimeMs = hour
 const renewBeforeMs = 10 * 60_000
+/** Former secrets in the escrow file; the database has all of them. */
+const mostEscrowed = 8
 
 export type ClusterSecrets = ReturnType<typeof clusterSecrets>
 
+/** A rotation that has not ended, with plaintext secrets. */
+export type OpenRotation = Rotation & Pick<rotations.RotationRow, 'stage' | 'escrowed_at' | 'begun_at' | 'changed_at'>
+
 const place = (clusterId: string, kind: store.SecretKind) => ({ table: 'cluster_secret', column: kind, owner: clusterId })
 const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column: 'sealed', owner: clusterId })
+const rotationPlace = (clusterId: string) => ({ table: 'cluster_rotation', column: 'sealed', owner: clusterId })
+const generationPlace = (clusterId: string, generation: number) => ({ table: 'cluster_secret_generation', column: `sealed/${generation}`, owner: clusterId })
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
 export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'config' | 'db' | 'clock' | 'vault'>) {
@@ -40,10 +49,30 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     return read
   }
 
-  /** Mints a certificate once per lifetime, even for concurrent callers, and again after an import of new secrets, which may happen in another process. */
+  const rotation = async (on: Db | Tx, clusterId: string): Promise<OpenRotation | null> => {
+    const row = await rotations.rotation(on, clusterId)
+    const from = row && (await bundle(on, clusterId))
+    if (!row || !from) return null
+    const bytes = await vault.open(on, { ...rotationPlace(clusterId), sealed: row.sealed })
+    const to = readSecrets(bytes.toString('utf8'))
+    bytes.fill(0)
+    return { what: row.what, stage: row.stage, escrowed_at: row.escrowed_at, begun_at: row.begun_at, changed_at: row.changed_at, from, to }
+  }
+
+  const generations = async (on: Db | Tx, clusterId: string) => {
+    const rows = await rotations.generations(on, clusterId)
+    return Promise.all(
+      rows.map(async ({ generation, what, sealed, used_from: from, used_until: until }) => {
+        const bytes = await vault.open(on, { ...generationPlace(clusterId, generation), sealed })
+        return { what, from, until, bundle: readSecrets(bytes.toString('utf8')) }
+      }),
+    )
+  }
+
+  /** Mints a certificate once per lifetime, even for concurrent callers, and again after a change of the secrets, which may happen in another process. */
   const kept = async (what: string, clusterId: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
     const key = `${what} ${clusterId}`
-    const of = (await store.secretAt(db, clusterId, 'bundle'))?.getTime()
+    const of = (await rotations.rotation(db, clusterId))?.changed_at.getTime() ?? (await store.secretAt(db, clusterId, 'bundle'))?.getTime()
     const found = own.get(key)
     const now = clock.now()
     // A certificate minted while the clock was ahead is not valid yet.
@@ -62,18 +91,42 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     return minted
   }
 
-  const mintTalos = async (clusterId: string, roles: readonly TalosRole[], lifetimeMs: number): Promise<Credentials | null> => {
+  /**
+   * The secrets that sign certificates now, and the authorities that are trusted. During a rotation both authorities are trusted: some machines have
+   * certificates of the old one, others of the new one. The new one signs from the moment that every machine accepts it.
+   */
+  const signing = async (clusterId: string, api: 'talos' | 'kubernetes'): Promise<{ secrets: SecretsBundle; ca: string } | null> => {
+    const running = await rotation(db, clusterId)
+    if (running) {
+      const isNew = running.stage === 'switching' || running.stage === 'dropping'
+      return { secrets: isNew ? running.to : running.from, ca: bothOf(running, api) }
+    }
     const secrets = await bundle(db, clusterId)
-    return secrets && mintTalosClient(secrets, { roles, lifetimeMs, now: new Date(clock.now()) })
+    return secrets && { secrets, ca: api === 'talos' ? secrets.certs.os.crt : secrets.certs.k8s.crt }
+  }
+  const mintTalos = async (clusterId: string, roles: readonly TalosRole[], lifetimeMs: number): Promise<Credentials | null> => {
+    const by = await signing(clusterId, 'talos')
+    return by && { ...(await mintTalosClient(by.secrets, { roles, lifetimeMs, now: new Date(clock.now()) })), ca: by.ca }
   }
   const mintKubernetes = async (clusterId: string, who: { commonName: string; organizations: readonly string[] }, lifetimeMs: number) => {
-    const secrets = await bundle(db, clusterId)
-    return secrets && mintKubernetesClient(secrets, { ...who, lifetimeMs, now: new Date(clock.now()) })
+    const by = await signing(clusterId, 'kubernetes')
+    return by && { ...(await mintKubernetesClient(by.secrets, { ...who, lifetimeMs, now: new Date(clock.now()) })), ca: by.ca }
   }
 
   const seal = async (tx: Tx, clusterId: string, kind: store.SecretKind, bytes: Buffer) => {
     const sealed = await vault.seal(tx, { ...place(clusterId, kind), bytes })
     await store.putSecret(tx, clusterId, kind, sealed, new Date(clock.now()))
+  }
+
+  /** Keeps the current bundle as a former one. The cluster's row must be locked. */
+  const archive = async (tx: Tx, clusterId: string, what: rotations.GenerationRow['what']): Promise<void> => {
+    const bytes = await open(tx, clusterId, 'bundle')
+    const from = await store.secretAt(tx, clusterId, 'bundle')
+    if (bytes === null || from === null) return
+    const generation = await rotations.nextGeneration(tx, clusterId)
+    const sealed = await vault.seal(tx, { ...generationPlace(clusterId, generation), bytes })
+    bytes.fill(0)
+    await rotations.insertGeneration(tx, { cluster_id: clusterId, generation, what, sealed, used_from: from, used_until: new Date(clock.now()) })
   }
 
   return {
@@ -82,19 +135,61 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     generate: (talosVersion: string) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(keys && { keys }) }),
     sealBundle: (tx: Tx, clusterId: string, secrets: SecretsBundle) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),
     sealChainKey: (tx: Tx, clusterId: string, privateKey: Uint8Array) => seal(tx, clusterId, 'chain_key', Buffer.from(privateKey)),
-    /** Null if the cluster has no secrets yet. */
+    /** Null if the cluster has no secrets yet. During a rotation, the old secrets. */
     bundle,
+    /** The rotation that has not ended, or null. */
+    rotation,
+    /** The secrets that the cluster had before, newest first, for restores of snapshots from that time. */
+    generations,
+    /** Stores new secrets besides the current ones. They are used only after they were escrowed. */
+    async beginRotation(tx: Tx, clusterId: string, what: Rotatable, to: SecretsBundle): Promise<void> {
+      const at = new Date(clock.now())
+      const sealed = await vault.seal(tx, { ...rotationPlace(clusterId), bytes: Buffer.from(writeSecrets(to)) })
+      await rotations.insertRotation(tx, { cluster_id: clusterId, what, stage: 'accepting', sealed, begun_at: at, changed_at: at })
+    },
+    moveRotation: (tx: Tx, clusterId: string, change: Partial<Pick<rotations.RotationRow, 'stage' | 'escrowed_at'>>) =>
+      rotations.updateRotation(tx, clusterId, { ...change, changed_at: new Date(clock.now()) }),
+    /** Ends the rotation: the new secrets replace the current ones, or are forgotten. */
+    async endRotation(tx: Tx, clusterId: string, how: 'new' | 'old'): Promise<void> {
+      const ended = await rotation(tx, clusterId)
+      if (ended && how === 'new') {
+        await archive(tx, clusterId, ended.what)
+        await seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(ended.to)))
+      }
+      await rotations.removeRotation(tx, clusterId)
+    },
+    /** Replaces the secrets by those that others have given the machines. An unfinished rotation is over with that. */
+    async importBundle(tx: Tx, clusterId: string, secrets: SecretsBundle): Promise<void> {
+      await archive(tx, clusterId, 'import')
+      await rotations.removeRotation(tx, clusterId)
+      await seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets)))
+    },
+    /** New secrets for a rotation of the cluster's current ones. */
+    rotated: (from: SecretsBundle, what: Rotatable) => rotatedSecrets(from, what, new Date(clock.now())),
     /** Hex. */
     async chainKey(on: Db | Tx, clusterId: string): Promise<string> {
       const key = await open(on, clusterId, 'chain_key')
       if (key === null) throw new Error(`The cluster ${clusterId} has no key`)
       return key.toString('hex')
     },
-    /** Writes the escrow file, which contains everything needed to control the cluster without the database. */
+    /**
+     * Writes the escrow file, which contains everything needed to control the cluster without the database: during a rotation both the old and the new
+     * secrets, and always the latest former ones.
+     */
     async escrow(clusterId: string): Promise<void> {
       const [secrets, key] = await Promise.all([open(db, clusterId, 'bundle'), open(db, clusterId, 'chain_key')])
       if (secrets === null || key === null) throw new Error(`The cluster ${clusterId} has no secrets yet`)
-      const text = Buffer.from(JSON.stringify({ format: 1, bundle: secrets.toString('utf8'), chain_key: key.toString('hex') }))
+      const running = await rotation(db, clusterId)
+      const former = (await generations(db, clusterId)).slice(0, mostEscrowed)
+      const text = Buffer.from(
+        JSON.stringify({
+          format: 1,
+          bundle: secrets.toString('utf8'),
+          chain_key: key.toString('hex'),
+          ...(running && { rotation: { what: running.what, bundle: writeSecrets(running.to) } }),
+          ...(former.length > 0 && { former: former.map((one) => ({ until: one.until.toISOString(), what: one.what, bundle: writeSecrets(one.bundle) })) }),
+        }),
+      )
       await vault.escrow(clusterId, text)
       for (const bytes of [secrets, key, text]) bytes.fill(0)
     },

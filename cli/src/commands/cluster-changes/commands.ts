@@ -8,6 +8,7 @@ import * as noun from '../../nouns.ts'
 import { clusterGrow } from './grow.ts'
 import { clusterReplace } from './replace.ts'
 import { clusterRole } from './role.ts'
+import { rotateCommands } from './rotate.ts'
 import { changeOptions, runChange, shownWindow } from './run-change.ts'
 import { clusterShrink } from './shrink.ts'
 import { extensionCommands } from './extensions.ts'
@@ -22,6 +23,7 @@ export const clusterChangeCommands: Command[] = [
   clusterShrink,
   clusterRole,
   clusterReplace,
+  ...rotateCommands,
   command({
     name: 'cluster defragment',
     summary: 'Defragment etcd of a cluster, one member at a time, and clear the alarms about missing space.',

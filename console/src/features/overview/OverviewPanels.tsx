@@ -15,6 +15,7 @@ const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (
   cluster_locked_out: { tone: 'danger', word: 'Locked out', to: (id) => paths.cluster(id) },
   cluster_degraded: { tone: 'warn', word: 'Degraded', to: (id) => paths.cluster(id) },
   cluster_troubled: { tone: 'warn', word: 'Stuck', to: (id) => paths.cluster(id) },
+  cluster_certificate_ending: { tone: 'warn', word: 'Certificate ends', to: (id) => paths.cluster(id) },
   server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
   server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },

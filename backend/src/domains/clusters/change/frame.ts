@@ -95,9 +95,9 @@ export interface ChangeKind<C> {
   readonly steps: Readonly<Record<string, StepRunner<C>['run']>>
   /**
    * Called when a cancel takes effect. null: the open steps are skipped, and the operation ends. Otherwise the open steps are skipped, and the steps of these
-   * groups lead the cluster back; then the operation ends as cancelled.
+   * groups lead the cluster back; then the operation ends as cancelled. `go_on`: it is too late to go back, so the change goes on to its end.
    */
-  undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | null>
+  undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | 'go_on' | null>
   /** For a change with secrets, because arguments of operations never contain any: how it is stored. */
   readonly sealed?: Sealed<C>
   /** The change only reads from the servers, so that users may command them meanwhile. */

@@ -12,6 +12,7 @@ import { shrink } from './members/shrink.ts'
 import { extensions } from './talos-upgrade/extensions.ts'
 import { rollbackTalos } from './talos-upgrade/rollback-talos.ts'
 import { upgradeTalos } from './talos-upgrade/upgrade-talos.ts'
+import { rotate } from './rotate/rotate.ts'
 
 export const changeKinds: ChangeKinds = {
   defragment,
@@ -26,4 +27,5 @@ export const changeKinds: ChangeKinds = {
   upgradeKubernetes,
   endpoint,
   disks,
+  rotate,
 }

@@ -83,11 +83,12 @@ const cancelled = 'Cancelled'
 const cancelledWaiting = 'Cancelled while it waited'
 const wasCancelled = ({ status, reason }: Step): boolean => status === 'skipped' && reason === cancelled
 
-/** Carries out a cancel between two groups: skips the open steps, and adds those that lead back, if the kind has any. */
-async function cancel(turn: Turn, at: number): Promise<Outcome | 'again'> {
+/** Carries out a cancel between two groups: skips the open steps, and adds those that lead back, if the kind has any. `go_on`: it is too late. */
+async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_on'> {
   const { parts, operation, change } = turn
   const { steps, id } = operation
   const back = at === 0 ? null : ((await kindOf(change.kind).undo?.(turn)) ?? null)
+  if (back === 'go_on') return back
   if (back === null || back.length === 0) {
     await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps`)
     return undefined
@@ -115,13 +116,15 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   const { steps } = operation
   const at = steps.findIndex((s) => !isOver(s))
   if (at === -1) {
-    await end(turn, isCancelled && steps.some((s) => wasCancelled(s) || s.reason === cancelledWaiting) ? 'cancelled' : 'done', null)
+    const isCut = isUndoing(steps) || (isCancelled && steps.some((s) => s.reason === cancelledWaiting))
+    await end(turn, isCut ? 'cancelled' : 'done', null)
     return undefined
   }
   const step = steps[at]!
   const isNew = step.status === 'todo'
   if (isNew && isBoundary(steps, at)) {
-    if (isCancelled && !isUndoing(steps)) return cancel(turn, at)
+    const next = isCancelled && !isUndoing(steps) ? await cancel(turn, at) : 'go_on'
+    if (next !== 'go_on') return next
     const window = state.row.maintenance_window
     if (operation.in_window === true && window !== null && !isOpen(window, new Date(job.now()))) {
       const reason = `Waits for the maintenance window: ${windowText(window)}`

@@ -3,6 +3,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { system } from '../../../http/caller.ts'
 import type { KubernetesNode } from '../../../kubernetes/client.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
+import { certificateQueue } from '../change/rotate/certificate-watch.ts'
 import { factsOf, wakeMembers } from '../parts.ts'
 import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from '../kubernetes.ts'
 import { change, type ClusterTurn, done, end, type Next, nowOf, pollMs, running, show, showSteps, wait, waiting, write } from '../whole/cluster-run.ts'
@@ -193,6 +194,7 @@ export async function applyAccess(turn: ClusterTurn): Promise<void> {
     await change(turn, tx, { ready_at: now, status: 'ready', reason: null })
     await end(turn, tx, 'done')
     await parts.engine.wake(tx, sweepQueue, state.row.id)
+    await parts.engine.wake(tx, certificateQueue, state.row.id)
     // A cluster that was taken over ran before, so it gets no `cluster.ready` event.
     if (state.row.taken_over_at !== null) return
     await parts.record(tx, system, {

@@ -59,7 +59,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
   await inTransaction(db, async (tx) => {
     const now = await store.lock(tx, clusterId)
     if (!now || now.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
-    await secrets.sealBundle(tx, clusterId, bundle)
+    await secrets.importBundle(tx, clusterId, bundle)
     for (const m of members) {
       const holds = found.get(m.node_id)
       const configs = await kept.configs(tx, clusterId, m.node_id)

@@ -14,6 +14,7 @@ import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
 import type { ServerFacts } from '../../servers/present.ts'
+import { certificateQueue } from '../change/rotate/certificate-watch.ts'
 import { makeChainKey } from '../create/chain-key.ts'
 import { takenProblem } from '../create/creation.ts'
 import { diskColumns } from '../create/disks.ts'
@@ -178,6 +179,7 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, 
   })
   await engine.wake(tx, clusterQueue, id)
   await engine.wake(tx, sweepQueue, id)
+  await engine.wake(tx, certificateQueue, id)
   return { cluster: shown, operation }
 }
 

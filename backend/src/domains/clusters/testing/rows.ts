@@ -71,6 +71,8 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   nodes_ready_at: null,
   key_applied_at: null,
   access_applied_at: null,
+  certificates_ending: null,
+  certificates_read_at: null,
   ready_at: null,
   misses: 0,
   deleted_at: null,

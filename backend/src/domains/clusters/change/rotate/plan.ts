@@ -1,0 +1,175 @@
+/** Plans of rotations: what Talos can rotate, whether every server can be reached, and the steps in Talos's order. */
+import type { RotatedSecret } from '#contract/clusters/changes/rotate.ts'
+import { rotatedSecrets, rotateRow } from '#contract/clusters/changes/rotate.ts'
+import { sharedChangeSteps } from '#contract/clusters/changes/table.ts'
+import type { Check } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { driftSentence } from '#contract/servers/drift.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { compareConfigs } from '#talos/config/compare.ts'
+import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotation.ts'
+import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { readFound } from '../../../patches/drift/found.ts'
+import { outside } from '../../outside.ts'
+import { listed } from '../../sentences.ts'
+import * as store from '../../store.ts'
+import { type ChangeView, check, keyOf, kubernetes, type Planned, type PlannedGroup, talosOf } from '../frame.ts'
+import type { ServerStep } from './stages.ts'
+
+const titles = rotateRow.steps
+
+export const isRotatable = (what: RotatedSecret): what is Rotatable => rotatable.some((one) => one === what)
+
+/** Why Talos 1.12 and 1.13 can't replace these in a running cluster. Sources at v1.13.9: `k8s/control_plane_static_pod.go`, `k8stemplates/apiserver.go`, `secrets/root.go`. */
+const impossible: Readonly<Record<Exclude<RotatedSecret, Rotatable>, string>> = {
+  service_account:
+    'Talos 1.12 and 1.13 have one key for service accounts and refuse a second one: with a new key, every pod would lose its access to the Kubernetes API until it is restarted. Talos 1.14 accepts former keys, but Steelyard does not support it yet',
+  encryption_keys:
+    'Talos 1.12 and 1.13 have one key of each kind and refuse another EncryptionConfiguration: without the old key, the API servers could not read the Secrets that were written with it',
+  etcd_ca: 'Talos has one authority for etcd, and members accept no other: with a new one, the members would refuse each other and etcd would lose its quorum',
+}
+
+/** The servers of a rotation, control planes first. */
+export const serversOf = ({ members }: Pick<store.State, 'members'>): store.MemberRow[] =>
+  members.filter(store.isWanted).toSorted((a, b) => Number(a.role === 'worker') - Number(b.role === 'worker') || a.position - b.position)
+
+/** The servers whose configuration contains the secret. */
+export const concerned = (what: Rotatable, servers: readonly store.MemberRow[]): store.MemberRow[] =>
+  servers.filter((m) => what !== 'aggregator_ca' || m.role === 'control_plane')
+
+const each = (servers: readonly store.MemberRow[], step: ServerStep): PlannedGroup[] =>
+  servers.map((m) => ({ node_id: m.node_id, name: m.name, reboots: 'no', steps: [{ key: keyOf(step, m.node_id), title: titles[step](m) }] }))
+
+/** Talos takes a new machine token only at a restart (Talos `v1alpha1_runtime.go`, `CanApplyImmediate`), so the workload is moved off first. */
+function restarting(servers: readonly store.MemberRow[], step: ServerStep): PlannedGroup[] {
+  return servers.map((m): PlannedGroup => {
+    // The steps that lead back need keys of their own.
+    const at = (prefix: 'etcd-healthy' | 'drain' | 'uncordon', title: string) => ({
+      key: `${keyOf(prefix, m.node_id)}${step === 'switch' ? '' : '/back'}`,
+      title,
+    })
+    return {
+      node_id: m.node_id,
+      name: m.name,
+      drains: true,
+      reboots: 'yes',
+      steps: [
+        ...(m.role === 'control_plane' ? [at('etcd-healthy', sharedChangeSteps['etcd-healthy']())] : []),
+        at('drain', sharedChangeSteps.drain(m)),
+        { key: keyOf(step, m.node_id), title: titles[step](m) },
+        at('uncordon', sharedChangeSteps.uncordon(m)),
+      ],
+    }
+  })
+}
+const whole = (key: 'new-secrets' | 'accepted' | 'switched' | 'dropped' | 'switched-back' | 'withdrawn'): PlannedGroup => ({
+  node_id: null,
+  name: null,
+  steps: [{ key, title: titles[key]() }],
+})
+
+function groupsOf(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
+  const those = concerned(what, servers)
+  const replaced = [...(what === 'tokens' ? restarting(those, 'switch') : each(those, 'switch')), whole('switched')]
+  if (!hasAcceptedList(what)) return [whole('new-secrets'), ...replaced]
+  return [whole('new-secrets'), ...each(those, 'accept'), whole('accepted'), ...replaced, ...each(those, 'drop'), whole('dropped')]
+}
+
+/** The steps that take a rotation back. */
+export function groupsBack(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
+  const those = concerned(what, servers)
+  const withdrawn = [...(what === 'tokens' ? restarting(those, 'withdraw') : each(those, 'withdraw')), whole('withdrawn')]
+  return hasAcceptedList(what) ? [...each(those, 'switch-back'), whole('switched-back'), ...withdrawn] : withdrawn
+}
+
+const warningsOf: Readonly<Record<Rotatable, readonly string[]>> = {
+  talos_ca: ['Talosconfigs that were downloaded before stop working. Download new ones afterwards.'],
+  kubernetes_ca: [
+    'Kubeconfigs that were downloaded before stop working. Download new ones afterwards.',
+    'The kubelet of every server, and the API server of every control plane, restart three times. Pods go on running.',
+    'Pods get the new authority about a minute after the control planes have switched, and may be refused by the Kubernetes API until then. Programs that read it only at their start must be restarted.',
+    'In the end only certificates of the new authority work. Certificates that Kubernetes has signed for others, such as webhooks, must be requested again.',
+  ],
+  aggregator_ca: ['Aggregated APIs, such as metrics, may be refused for about a minute while the control planes switch one after another.'],
+  tokens: [
+    'Every server restarts, one after another: Talos takes a new machine token only at a restart.',
+    'A worker that restarts by itself while the control planes already have the new token does not answer until they accept its token again. Cancelling gives them the old one.',
+  ],
+}
+
+interface Asked {
+  readonly m: store.MemberRow
+  /** Why the server can't be changed now; null if it can. */
+  readonly problem: string | null
+  readonly isDrift: boolean
+}
+
+async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
+  const { parts, state } = view
+  try {
+    const found = await talosOf(view, m.node_id, readFound)
+    const configs = await outside(parts).configs(parts.db, state.row.id, m.node_id)
+    const isKnown = configs !== null && [configs.newest, configs.held].some((c) => compareConfigs(c.yaml, found.stored).same)
+    return { m, problem: isKnown ? null : driftSentence.toLowerCase(), isDrift: !isKnown }
+  } catch (error) {
+    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    return { m, problem: error.message, isDrift: false }
+  }
+}
+
+async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[]): Promise<Check> {
+  try {
+    const nodes = new Map((await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]))
+    const ill = servers.filter((m) => nodes.get(m.name)?.ready !== true)
+    const names = listed(ill.map((m) => m.name))
+    return check('nodes', ill.length === 0, ill.length === 0 ? 'Every node is Ready' : `${names} ${ill.length === 1 ? 'is' : 'are'} not Ready in Kubernetes`)
+  } catch (error) {
+    if (view.signal.aborted || !(error instanceof KubernetesError)) throw error
+    return check('nodes', false, `The Kubernetes API does not answer: ${error.message}`)
+  }
+}
+
+export async function planRotation(view: ChangeView, what: RotatedSecret): Promise<Planned> {
+  if (!isRotatable(what)) return { checks: [check('possible', false, `${rotatedSecrets[what]} can't be rotated. ${impossible[what]}`)], groups: [] }
+  const { parts, state } = view
+  const servers = serversOf(state)
+  const unfinished = await parts.secrets.rotation(parts.db, state.row.id)
+  const isFree = unfinished === null || unfinished.what === what
+  const asked = await Promise.all(servers.map((m) => ask(view, m)))
+  const silent = asked.filter((a) => a.problem !== null && !a.isDrift)
+  const drifted = asked.filter((a) => a.isDrift).map((a) => a.m.name)
+  const namedProblem = silent.map((a) => `${a.m.name}: ${a.problem}`)
+  return {
+    checks: [
+      check(
+        'rotation',
+        isFree,
+        isFree
+          ? unfinished
+            ? 'An unfinished rotation goes on'
+            : 'No other rotation is unfinished'
+          : `A rotation of other secrets is unfinished (${rotatedSecrets[unfinished.what].toLowerCase()}): retry it or request it again first`,
+      ),
+      check(
+        'servers',
+        silent.length === 0,
+        silent.length === 0
+          ? `All ${servers.length} servers answer`
+          : `Every server must answer, because one that misses the rotation would be locked out. ${listed(namedProblem)}. Bring ${silent.length === 1 ? 'it' : 'them'} back or take ${silent.length === 1 ? 'it' : 'them'} out of the cluster`,
+      ),
+      check(
+        'configuration',
+        drifted.length === 0,
+        drifted.length === 0
+          ? 'Every server has the configuration that Steelyard sent'
+          : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
+      ),
+      await nodesCheck(view, servers),
+    ],
+    warnings: [
+      ...warningsOf[what],
+      'Snapshots and backups from before keep working: Steelyard keeps the former secrets, and writes them into the escrow file.',
+    ],
+    groups: groupsOf(what, servers),
+  }
+}

@@ -1,0 +1,299 @@
+/** Rotations on simulated servers, which verify certificates as Talos and Kubernetes do. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { clusterCertificates } from '#contract/clusters/certificates.ts'
+import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import type { RotatedSecret } from '#contract/clusters/changes/rotate.ts'
+import { clusterEvents, clusterTalosconfig } from '#contract/clusters/clusters.ts'
+import { hasEnded, operationCancel } from '#contract/operations.ts'
+import { serverDrift } from '#contract/servers/drift.ts'
+import { type Server, serverGet } from '#contract/servers/servers.ts'
+import { readTalosconfig } from '#talos/access/access.ts'
+import { connectSecure } from '#talos/client/connect.ts'
+import { type Credentials, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
+import { readSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
+import { inTransaction } from '../../../../db/db.ts'
+import { kubernetes } from '../../../../kubernetes/client.ts'
+import { openEscrow } from '../../../../testing/escrow.ts'
+import { readKeyFile } from '../../../../vault/key-file.ts'
+import { clusterWorld } from '../../testing/world.ts'
+import { changeQueue } from '../planning.ts'
+
+const world = await clusterWorld({ servers: 23 })
+const { admin, backend } = world
+const hourMs = 3_600_000
+
+interface Escrowed {
+  readonly bundle: SecretsBundle
+  readonly rotation: SecretsBundle | null
+  readonly former: SecretsBundle[]
+}
+
+/** The cluster's secrets as an operator reads them from the escrow file. */
+async function escrowed(clusterId: string): Promise<Escrowed> {
+  const file = readFileSync(path.join(backend.config.dataFolder, 'escrow', `${clusterId}.bin`))
+  const { bytes } = openEscrow(await readKeyFile(backend.config.keyFile), file)
+  const {
+    bundle,
+    rotation,
+    former = [],
+  } = JSON.parse(bytes.toString('utf8')) as {
+    bundle: string
+    rotation?: { bundle: string }
+    former?: { bundle: string }[]
+  }
+  return { bundle: readSecrets(bundle), rotation: rotation ? readSecrets(rotation.bundle) : null, former: former.map((one) => readSecrets(one.bundle)) }
+}
+
+const talosAdmin = (bundle: SecretsBundle) => mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now: new Date() })
+const addressOf = (node: Server): string => world.machine(node).plan.address
+
+/** `ok`, or the kind of the refusal. */
+async function talosAnswers(node: Server, credentials: Credentials): Promise<string> {
+  try {
+    const client = await connectSecure({ host: addressOf(node) }, credentials)
+    try {
+      await client.version()
+      return 'ok'
+    } finally {
+      client.close()
+    }
+  } catch (error) {
+    return (error as { kind?: string }).kind ?? String(error)
+  }
+}
+
+async function kubernetesAnswers(node: Server, bundle: SecretsBundle, ca = bundle.certs.k8s.crt): Promise<string> {
+  const who = { commonName: 'somebody', organizations: ['system:masters'], lifetimeMs: hourMs, now: new Date() }
+  const credentials = { ...(await mintKubernetesClient(bundle, who)), ca }
+  return kubernetes([{ name: node.name, address: addressOf(node) }], credentials, { check: () => ({ ok: true }) })
+    .nodes(AbortSignal.timeout(5_000))
+    .then(
+      () => 'ok',
+      (error: { status?: number }) => `refused ${error.status ?? ''}`.trim(),
+    )
+}
+
+async function ready(count: number) {
+  const nodes = world.take(count)
+  const { cluster, operation } = await world.create(nodes)
+  expect((await world.ended(operation.id)).status).toBe('done')
+  return { nodes, id: cluster.id, controlPlanes: nodes.slice(0, count < 4 ? 1 : 3) }
+}
+
+const rotate = (id: string, what: RotatedSecret) => world.change(id, { kind: 'rotate', what })
+
+async function expectNoDrift(nodes: readonly Server[]) {
+  for (const node of nodes) expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
+}
+
+/** The escrow file is written again right after the end. */
+const settled = (id: string, is: (now: Escrowed) => boolean) => world.until(() => escrowed(id), is)
+
+/** Called at each effect. A throw cuts the run as a crash does: the effect has no recorded end. */
+let atEffect: (name: string, when: 'before' | 'after') => void = () => undefined
+const { failpoint } = backend.platform
+const reach = failpoint.reach.bind(failpoint)
+Object.assign(failpoint, {
+  reach(name: string, when: 'before' | 'after') {
+    atEffect(name, when)
+    reach(name, when)
+  },
+})
+
+const shared = ready(2)
+
+describe.concurrent('what can be rotated', () => {
+  test(
+    'a cluster of 3 + 2 gets a new authority of Talos: the old certificates are refused at the end, and nobody is locked out',
+    { timeout: 120_000 },
+    async () => {
+      const { nodes, id } = await ready(5)
+      const before = readTalosconfig((await admin.call(clusterTalosconfig, { params: { id } })).answer!)
+      const old = await escrowed(id)
+      const plan = (await admin.call(clusterPlan, { params: { id }, body: { change: { kind: 'rotate', what: 'talos_ca' } } })).answer!
+      expect(plan.checks.filter((c) => !c.ok)).toEqual([])
+      expect(plan.warnings[0]).toMatch(/^Talosconfigs that were downloaded before stop working/)
+      expect(plan.groups.map((g) => g.steps[0]!.key.split('/')[0])).toEqual([
+        'new-secrets',
+        ...Array(5).fill('accept'),
+        'accepted',
+        ...Array(5).fill('switch'),
+        'switched',
+        ...Array(5).fill('drop'),
+        'dropped',
+      ])
+      const { id: operation } = await rotate(id, 'talos_ca')
+      expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done', reason: null })
+      for (const node of nodes) expect(await talosAnswers(node, { ...before, ca: old.bundle.certs.os.crt })).toBe('certificate')
+      const now = await settled(id, (e) => e.rotation === null && e.former.length === 1)
+      expect(now.former[0]).toEqual(old.bundle)
+      expect(now.bundle.certs.os.crt).not.toBe(old.bundle.certs.os.crt)
+      expect({ ...now.bundle, certs: { ...now.bundle.certs, os: old.bundle.certs.os } }).toEqual(old.bundle)
+      // The old certificate is also refused by a client that trusts the new authority.
+      for (const node of nodes) expect(await talosAnswers(node, { ...before, ca: now.bundle.certs.os.crt })).toBe('refused')
+      const after = readTalosconfig((await admin.call(clusterTalosconfig, { params: { id } })).answer!)
+      expect(after.ca).toBe(now.bundle.certs.os.crt)
+      for (const node of nodes) expect(await talosAnswers(node, after)).toBe('ok')
+      await expectNoDrift(nodes)
+      for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ operation_id: null, talos: { reachable: true } })
+      await backend.publish()
+      const events = (await admin.call(clusterEvents, { params: { id } })).answer!.items.map((e) => e.type)
+      expect(events).toEqual(expect.arrayContaining(['cluster.rotate_requested', 'cluster.secrets_rotated']))
+    },
+  )
+
+  test('a cluster of 3 + 2 gets a new authority of Kubernetes, and its nodes stay Ready', { timeout: 120_000 }, async () => {
+    const { nodes, id, controlPlanes } = await ready(5)
+    const old = await escrowed(id)
+    const { id: operation } = await rotate(id, 'kubernetes_ca')
+    expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done', reason: null })
+    const now = await settled(id, (e) => e.former.length === 1)
+    expect(now.bundle.certs.k8s.crt).not.toBe(old.bundle.certs.k8s.crt)
+    for (const node of controlPlanes) {
+      expect(await kubernetesAnswers(node, old.bundle)).toBe('refused')
+      expect(await kubernetesAnswers(node, old.bundle, now.bundle.certs.k8s.crt)).toBe('refused 401')
+      expect(await kubernetesAnswers(node, now.bundle)).toBe('ok')
+    }
+    await expectNoDrift(nodes)
+    await world.until(
+      () => world.cluster(id),
+      (c) => c.status === 'ready',
+    )
+  })
+
+  test('a cluster gets new tokens, and then a new authority of aggregated APIs', { timeout: 120_000 }, async () => {
+    const { nodes, id } = await ready(2)
+    const old = await escrowed(id)
+    const boots = nodes.map((n) => world.machine(n).bootId)
+    expect(await world.ended((await rotate(id, 'tokens')).id)).toMatchObject({ status: 'done', reason: null })
+    const tokens = await settled(id, (e) => e.former.length === 1)
+    expect(tokens.bundle.trustdInfo.token).not.toBe(old.bundle.trustdInfo.token)
+    expect(tokens.bundle.secrets.bootstrapToken).not.toBe(old.bundle.secrets.bootstrapToken)
+    // Each server was restarted once. The worker then got its certificate from trustd with the new token.
+    expect(nodes.map((n) => world.machine(n).bootId).filter((bootId) => boots.includes(bootId))).toEqual([])
+    for (const node of nodes) expect(await talosAnswers(node, await talosAdmin(tokens.bundle))).toBe('ok')
+    expect(await world.ended((await rotate(id, 'aggregator_ca')).id)).toMatchObject({ status: 'done', reason: null })
+    const now = await settled(id, (e) => e.former.length === 2)
+    expect(now.bundle.certs.k8sAggregator.crt).not.toBe(old.bundle.certs.k8sAggregator.crt)
+    await expectNoDrift(nodes)
+  })
+
+  test.each([
+    ['service_account', /every pod would lose its access/],
+    ['encryption_keys', /could not read the Secrets/],
+    ['etcd_ca', /would lose its quorum/],
+  ] as const)('%s is refused with the reason', { timeout: 60_000 }, async (what, reason) => {
+    const { id } = await shared
+    const called = await admin.call(clusterChange, { params: { id }, body: { change: { kind: 'rotate', what } } })
+    expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringMatching(reason) as string })
+  })
+
+  test('the certificates of a cluster are listed with their ends', { timeout: 60_000 }, async () => {
+    const { id, nodes } = await shared
+    const { items } = (await admin.call(clusterCertificates, { params: { id } })).answer!
+    const years = (kind: string) => Math.round((Date.parse(items.find((c) => c.kind === kind)!.ends_at!) - Date.now()) / (365 * 24 * hourMs))
+    expect([years('talos_ca'), years('kubernetes_ca'), years('etcd_ca'), years('aggregator_ca')]).toEqual([10, 10, 10, 10])
+    for (const node of nodes)
+      expect(items).toContainEqual(expect.objectContaining({ kind: 'talos_api', name: node.name, renewed_by: 'talos', ending: false, reason: null }))
+    expect(items.some((c) => c.ending)).toBe(false)
+  })
+})
+
+describe('trouble in the middle of a rotation', () => {
+  test('a rotation of a server that is off is refused before anything moves', { timeout: 60_000 }, async () => {
+    const { id, nodes } = await shared
+    const off = world.machine(nodes[1]!)
+    await off.lifecycle.powerOff()
+    const called = await admin.call(clusterChange, { params: { id }, body: { change: { kind: 'rotate', what: 'talos_ca' } } })
+    expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining(`${nodes[1]!.name}: `) as string })
+    expect((await escrowed(id)).rotation).toBeNull()
+    off.lifecycle.powerOn()
+    await world.until(
+      async () => (await admin.call(serverGet, { params: { id: nodes[1]!.id } })).answer!,
+      (s) => s.talos.reachable === true && s.kubernetes?.ready === true,
+    )
+  })
+
+  test('a run that is cut before and after every kind of effect continues, and the escrow file opens at each cut', { timeout: 150_000 }, async () => {
+    const { id, nodes } = await ready(2)
+    const cuts = new Map<string, Promise<Escrowed>>()
+    atEffect = (name, when) => {
+      const place = `${name.split('/', 1)[0]!}:${when}`
+      if (!name.startsWith('rotate-') || cuts.has(place)) return
+      cuts.set(place, escrowed(id))
+      throw new Error(`Cut at ${place}`)
+    }
+    const { id: operation } = await rotate(id, 'talos_ca')
+    // The delay after failures isn't waited for.
+    const again = () => inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, changeQueue, id))
+    const ended = await world.until(() => again().then(() => world.operation(operation)), hasEnded, 120_000)
+    expect(ended).toMatchObject({ status: 'done', reason: null })
+    atEffect = () => undefined
+    expect([...cuts.keys()]).toEqual(['escrow', 'accept', 'switch', 'drop'].flatMap((name) => [`rotate-${name}:before`, `rotate-${name}:after`]))
+    const seen = await Promise.all(cuts.values())
+    // From the first use of the new secrets on, the file has both.
+    expect(seen.map((e) => e.rotation !== null)).toEqual([false, true, true, true, true, true, true, true])
+    const now = await settled(id, (e) => e.former.length === 1)
+    expect(now.bundle).toEqual(seen.at(-1)!.rotation)
+    for (const node of nodes) expect(await talosAnswers(node, await talosAdmin(now.bundle))).toBe('ok')
+    await expectNoDrift(nodes)
+  })
+
+  test('a server that goes off in the middle is named and waited for', { timeout: 120_000 }, async () => {
+    const { id, nodes } = await ready(2)
+    const off = world.machine(nodes[1]!)
+    let isOff = false
+    atEffect = (name, when) => {
+      if (isOff || name !== `rotate-switch/${nodes[0]!.id}` || when !== 'after') return
+      isOff = true
+      void off.lifecycle.powerOff()
+    }
+    const { id: operation } = await rotate(id, 'talos_ca')
+    const waits = await world.until(
+      () => world.operation(operation),
+      (o) => isOff && o.steps.some((s) => s.status === 'waiting' && s.reason !== null),
+    )
+    expect(waits.steps.find((s) => s.status === 'waiting')).toMatchObject({
+      key: `switch/${nodes[1]!.id}`,
+      reason: expect.stringContaining(nodes[1]!.name) as string,
+    })
+    atEffect = () => undefined
+    off.lifecycle.powerOn()
+    expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done' })
+    await expectNoDrift(nodes)
+  })
+
+  test.each(['talos_ca', 'kubernetes_ca'] as const)(
+    'a cancelled rotation of %s is taken back, and the old certificates still work',
+    { timeout: 120_000 },
+    async (what) => {
+      const { id, nodes } = await ready(2)
+      const old = await escrowed(id)
+      let isCut = false
+      let isHeld = true
+      atEffect = (name, when) => {
+        if (!isHeld || name !== `rotate-switch/${nodes[1]!.id}` || when !== 'before') return
+        isCut = true
+        throw new Error('Held')
+      }
+      const { id: operation } = await rotate(id, what)
+      await world.until(
+        async () => isCut,
+        (cut) => cut,
+      )
+      expect((await admin.call(operationCancel, { params: { id: operation } })).status).toBe(200)
+      isHeld = false
+      atEffect = () => undefined
+      const ended = await world.ended(operation, 90_000)
+      expect(ended).toMatchObject({ status: 'cancelled' })
+      expect(ended.steps.at(-1)).toMatchObject({ key: 'withdrawn', status: 'done' })
+      const now = await settled(id, (e) => e.rotation === null)
+      expect(now).toEqual(old)
+      for (const node of nodes) expect(await talosAnswers(node, await talosAdmin(old.bundle))).toBe('ok')
+      expect(await kubernetesAnswers(nodes[0]!, old.bundle)).toBe('ok')
+      await expectNoDrift(nodes)
+    },
+  )
+})
