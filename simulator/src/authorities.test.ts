@@ -104,3 +104,25 @@ test("during a change of Kubernetes' authority the kubelet restarts, and the old
     expect([await status(bundle), await status(changed)]).toEqual([`HTTP/1.1 ${old}`, `HTTP/1.1 ${next}`])
   }
 })
+
+test('a worker that does not accept the new authority of Kubernetes is locked out, and comes back with a certificate of that authority', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [machine] = controlPlanes
+  const [worker] = workers
+  const other = await otherSecrets()
+  const [accepted, swapped, dropped] = steps(bundle.certs.k8s, other.certs.k8s)
+  expect(worker!.disk.state.kubelet!.ca.trim()).toBe(bundle.certs.k8s.crt.trim())
+  await give(await openSecure(machine!, bundle), machine!, 'cluster', accepted!)
+  await until('the control plane is ready', () => machine!.stage.ready)
+  expect(worker!.nodeReady).toBe(true)
+  await give(await openSecure(machine!, bundle), machine!, 'cluster', swapped!)
+  await until('the worker is locked out', () => !worker!.nodeReady)
+  const withoutKey = (step: Step): Step => ({ ...step, issues: { ...step.issues, key: '' } })
+  await give(await openSecure(worker!, bundle), worker!, 'cluster', withoutKey(accepted!))
+  await until('the worker is back with its old certificate', () => worker!.nodeReady)
+  await give(await openSecure(worker!, bundle), worker!, 'cluster', withoutKey(dropped!))
+  await until('the worker has a new certificate', () => worker!.nodeReady && worker!.disk.state.kubelet!.ca.trim() === other.certs.k8s.crt.trim())
+  await give(await openSecure(machine!, bundle), machine!, 'cluster', dropped!)
+  await until('all are ready', () => machine!.stage.ready && worker!.stage.ready)
+})

@@ -30,9 +30,13 @@ test('an upgrade drains, reboots into the new version, and reopens the node; a r
   await expect((await calls(worker!, bundle)).rollback({})).rejects.toThrow('previous UKI not found')
   await backAfter(worker!, async () => (await calls(worker!, bundle)).upgrade({ image: imageOf(worker!, 'v1.13.9') }))
   expect((await (await openSecure(worker!, bundle)).version()).tag).toBe('v1.13.9')
-  const { spec, status } = (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body as { spec: { unschedulable?: boolean }; status: object }
+  const { metadata, spec, status } = (await ask('GET', `/api/v1/nodes/${worker!.hostname}`)).body as {
+    metadata: object
+    spec: { unschedulable?: boolean }
+    status: object
+  }
   expect(spec.unschedulable).toBeUndefined()
-  expect(status).toMatchObject({ nodeInfo: { osImage: 'Talos (v1.13.9)' } })
+  expect({ metadata, status }).toMatchObject({ metadata: { name: worker!.hostname }, status: { nodeInfo: { osImage: 'Talos (v1.13.9)' } } })
   await backAfter(worker!, async () => (await calls(worker!, bundle)).rollback({}))
   expect((await (await openSecure(worker!, bundle)).version()).tag).toBe('v1.13.8')
 })

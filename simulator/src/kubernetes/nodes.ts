@@ -2,8 +2,8 @@ import type { EtcdCluster } from '../cluster/etcd.ts'
 import { type Body, list, object, text } from '../config/shape.ts'
 import { imageTag, minorOf } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
-import type { NodeConfig } from '../config/node-config.ts'
 import type { World } from '../world.ts'
+import { kubernetesOf } from './joining.ts'
 import { builtIn } from './kinds.ts'
 import { Objects } from './objects.ts'
 import { randomBytes } from 'node:crypto'
@@ -17,28 +17,6 @@ const SERVER_ANNOTATION = 'simulator.steelyard/server'
 /** Time without a kubelet heartbeat after which a node is Unknown (node-monitor-grace-period). */
 const GRACE_MS = 40_000
 const REPORT_EVERY_MS = 10_000
-
-/** Whether two machines have the same issuing authority, or at least one accepts the authority of the other, as during a rotation. */
-const trustsEachOther = (one: NodeConfig | null | undefined, other: NodeConfig): boolean => {
-  const [a, b] = [one?.cluster.ca?.crt, other.cluster.ca?.crt]
-  return a !== undefined && b !== undefined && (a === b || other.cluster.acceptedCas.includes(a) || one!.cluster.acceptedCas.includes(b))
-}
-
-/** The cluster to which a machine's kubelet reports, if the cluster's API answers and accepts the machine's token and authority. */
-export const kubernetesOf = (machine: Machine): EtcdCluster | undefined => {
-  const node = machine.config?.node
-  if (!node) return undefined
-  const own = machine.disk.state.etcd?.cluster
-  const serving = machine.world.machines.find(
-    (other) =>
-      other.apiServerUp &&
-      other.etcdCluster?.hasQuorum === true &&
-      (own === undefined || other.disk.state.etcd?.cluster === own) &&
-      trustsEachOther(other.config?.node, node) &&
-      other.config?.node?.cluster.token === node.cluster.token,
-  )
-  return serving?.etcdCluster
-}
 
 export const nodeLabels = (machine: Machine): Record<string, string> => ({
   'beta.kubernetes.io/arch': 'amd64',
@@ -137,7 +115,7 @@ export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
 /** Opens a node that Talos has closed. A node that others have closed stays closed. */
 const uncordon = (objects: Objects, machine: Machine): void => {
   const target = { kind: NODES, namespace: '', name: machine.hostname }
-  if (object(object(objects.get(target).metadata).annotations)[CORDONED] !== undefined) objects.apply(target, { metadata: {} }, 'talos', true)
+  if (object(object(objects.get(target).metadata).annotations)[CORDONED] !== undefined) objects.apply(target, {}, 'talos', true)
 }
 
 export const isCordoned = (cluster: EtcdCluster, machine: Machine): boolean => {

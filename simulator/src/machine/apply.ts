@@ -153,6 +153,8 @@ const applyWhileRunning = async (machine: Machine, request: ApplyRequest, loaded
 const takeOver = async (machine: Machine, text: string): Promise<void> => {
   machine.activate(text)
   machine.onSettings?.()
+  for (const other of machine.world.machines)
+    if (other !== machine && other.onPeer && other.config?.node?.cluster.id === machine.config?.node?.cluster.id) other.onPeer()
   machine.evaluate()
   machine.announceAddress()
   if (machine.hasAddress) {

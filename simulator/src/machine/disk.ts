@@ -20,6 +20,8 @@ export interface Persisted {
   config: string | null
   /** etcd's data directory on the EPHEMERAL partition: ids of cluster and member in hexadecimal. */
   etcd: { cluster: string; member: string } | null
+  /** The kubelet's client certificate on the EPHEMERAL partition: its authority and the name of its node. */
+  kubelet?: { ca: string; name: string }
   meta: Record<string, string>
   /** Content by disk. Other disks are empty, except for the one with Talos. */
   contents?: Record<string, DiskContent>

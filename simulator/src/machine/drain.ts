@@ -1,6 +1,7 @@
 import { evict } from '../kubernetes/workloads/budgets.ts'
 import { workloadsRound } from '../kubernetes/workloads/run.ts'
-import { cordonNode, kubernetesOf, objectsOf } from '../kubernetes/nodes.ts'
+import { kubernetesOf } from '../kubernetes/joining.ts'
+import { cordonNode, objectsOf } from '../kubernetes/nodes.ts'
 import { Refusal } from '../kubernetes/refusal.ts'
 import { controllerOf, nameOf, namespaceOf, nodeNameOf, PODS, podTarget, uidOf } from '../kubernetes/workloads/pods.ts'
 import { TAKES } from './durations.ts'

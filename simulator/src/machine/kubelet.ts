@@ -1,5 +1,6 @@
 import { Interrupted } from '../clock.ts'
-import { kubernetesOf, refusesKubelet, registerNode, updateNode } from '../kubernetes/nodes.ts'
+import { certify, isLockedOut, kubernetesOf } from '../kubernetes/joining.ts'
+import { refusesKubelet, registerNode, updateNode } from '../kubernetes/nodes.ts'
 import { object } from '../config/shape.ts'
 import { TAKES } from './durations.ts'
 import { pullImage } from './images.ts'
@@ -54,9 +55,26 @@ const kubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => 
   machine.service('kubelet', 'Starting', 'Starting service')
   await machine.takes(TAKES.kubelet, signal)
   machine.service('kubelet', 'Running', 'Health check successful', true)
+  for (;;) {
+    await join(machine, signal)
+    let isRefused = false
+    machine.onPeer = () => {
+      isRefused = isLockedOut(machine)
+      if (isRefused) machine.journal.changed()
+    }
+    await machine.until(() => isRefused, signal)
+    machine.journal.log('kubelet', 'error updating node status: Unauthorized')
+    unready(machine)
+  }
+}
+
+/** Registers the node and waits until it is ready. */
+const join = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   await untilAccepted(machine, signal)
   await machine.takes(TAKES.registerNode, signal)
-  registerNode(await untilAccepted(machine, signal), machine)
+  const cluster = await untilAccepted(machine, signal)
+  certify(cluster, machine)
+  registerNode(cluster, machine)
   machine.isRegistered = true
   await machine.takes(TAKES.nodeReady, signal)
   await lookUntil(machine, signal, () => !neverReady(machine))
@@ -64,7 +82,6 @@ const kubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => 
   machine.journal.log('kubelet', `node ${machine.hostname} is ready`)
   machine.evaluate()
   machine.journal.changed()
-  await machine.until(() => false, signal)
 }
 
 /** The fault: the node's network never starts. */

@@ -72,6 +72,8 @@ export class Machine {
   restartKubelet: (() => void) | null = null
   /** Called when another configuration is in effect. */
   onSettings: (() => void) | null = null
+  /** Called when another machine of the cluster has another configuration in effect. */
+  onPeer: (() => void) | null = null
   /** Static pods by name. */
   readonly staticPods = new Map<string, StaticPod>()
   /** Images that were pulled, with the time. */
@@ -347,6 +349,7 @@ export class Machine {
     this.staticPods.clear()
     this.restartKubelet = null
     this.onSettings = null
+    this.onPeer = null
     for (const port of Object.values(this.ports)) port.close({ gently })
   }
 

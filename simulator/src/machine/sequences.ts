@@ -56,7 +56,10 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
       state.meta = {}
     }
     if (wish.partitions === null || wish.partitions.includes('STATE')) state.config = null
-    if (wish.partitions === null || wish.partitions.includes('EPHEMERAL')) state.etcd = null
+    if (wish.partitions === null || wish.partitions.includes('EPHEMERAL')) {
+      state.etcd = null
+      delete state.kubelet
+    }
     if (wish.partitions?.includes('META')) state.meta = {}
   })
   if (disk.state.etcd === null) disk.dropSnapshot()

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { operationRetry } from '#contract/operations.ts'
-import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
+import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { imagesOf } from '#talos/config/compare.ts'
 import { clusterWorld } from '../../testing/world.ts'
