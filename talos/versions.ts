@@ -20,6 +20,8 @@ export interface TalosMinor {
   version: string
   /** The tag's default Kubernetes version. */
   kubernetes: string
+  /** Minor of the etcd that the tag runs (`DefaultEtcdVersion`). */
+  etcd: `3.${number}`
   /** Supported Kubernetes minors, first to last. */
   kubernetesMinors: readonly [number, number]
   /** The minor from which servers are upgraded to this one. Talos asks to upgrade through each minor (Talos docs, "Upgrading Talos Linux"). */
@@ -28,8 +30,8 @@ export interface TalosMinor {
 
 /** Minors that configurations are generated for, oldest first. */
 export const minors: readonly TalosMinor[] = [
-  { minor: '1.12', released: '2025-12-22', version: 'v1.12.11', kubernetes: '1.35.4', kubernetesMinors: [30, 35], upgradesFrom: '1.11' },
-  { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', kubernetesMinors: [31, 36], upgradesFrom: '1.12' },
+  { minor: '1.12', released: '2025-12-22', version: 'v1.12.11', kubernetes: '1.35.4', etcd: '3.6', kubernetesMinors: [30, 35], upgradesFrom: '1.11' },
+  { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', etcd: '3.6', kubernetesMinors: [31, 36], upgradesFrom: '1.12' },
 ]
 
 /** Released minors that configurations aren't generated for yet. */

@@ -140,6 +140,7 @@ export interface Tables {
     operation_id: string
     snapshot_id: string
     node_id: string | null
+    wiped_at: Date | null
     uploaded_at: Date | null
     called_at: Date | null
     calls: Generated<number>

@@ -14,6 +14,7 @@ import { ChangeDisks } from './disks.ts'
 import { ChangeEndpoint } from './endpoint.ts'
 import { UpgradeKubernetes } from './kubernetes-upgrade.ts'
 import { Rotate } from './rotate.ts'
+import { RestoreCluster, TakeSnapshot } from './snapshots.ts'
 import { changeTable } from './table.ts'
 import { Extensions, RollbackTalos, UpgradeTalos } from './talos-upgrade.ts'
 import { MaintenanceWindow } from './window.ts'
@@ -35,6 +36,8 @@ export const ClusterChange = z.discriminatedUnion('kind', [
   ChangeEndpoint,
   ChangeDisks,
   Rotate,
+  TakeSnapshot,
+  RestoreCluster,
 ])
 export type ClusterChange = z.output<typeof ClusterChange>
 /** A change as callers give it: fields with defaults may be left out. */

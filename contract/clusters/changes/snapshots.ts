@@ -7,6 +7,7 @@ import { list } from '../../list.ts'
 import { callsOf } from '../../object-calls.ts'
 import { operation } from '../../operation.ts'
 import { changed, time, wholeIn } from '../../page.ts'
+import { ClusterServer } from '../clusters.ts'
 import { no, type Verdict, yes } from '../../rule.ts'
 
 /** taking: under way or waiting. ready: read back and right. removing: its file is being removed from the store. */
@@ -153,6 +154,27 @@ export const SnapshotSchedule = z.object({
   ...changed,
 })
 export type SnapshotSchedule = z.infer<typeof SnapshotSchedule>
+
+/** Takes a snapshot now. Default store: that of the schedule, or the only one. */
+export const TakeSnapshot = z.strictObject({ kind: z.literal('snapshot'), store_id: z.optional(z.uuid()) })
+
+/** Servers get no patches with the restore, because the arguments of an operation hold no secrets. */
+const NewServer = z.omit(ClusterServer, { patch: true })
+
+/**
+ * Restores a cluster from a snapshot: on its own control planes, whose etcd is lost or is wiped, or on other servers, if all its servers are lost. Its secrets,
+ * its name and its endpoint stay.
+ */
+export const RestoreCluster = z.strictObject({
+  kind: z.literal('restore'),
+  snapshot_id: z.uuid(),
+  /** The control planes whose etcd is wiped. Every control plane that answers and has data of etcd must be named. */
+  reset: z._default(z.array(z.uuid()).check(z.maxLength(16, 'At most 16 control planes')), []),
+  /** Servers in maintenance that take the place of all servers of the cluster. */
+  servers: z._default(z.array(NewServer).check(z.maxLength(500)), []),
+  /** Name of the cluster of the snapshot, if that is another cluster. */
+  of: z.optional(z.string().check(z.trim(), z.maxLength(25))),
+})
 
 const schedulePath = '/v1/clusters/{id}/snapshot-schedule'
 export const snapshotScheduleGet = operation('snapshotScheduleGet', `GET ${schedulePath}`, 'clusters:read', {

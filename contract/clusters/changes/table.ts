@@ -38,6 +38,34 @@ export const sendingSteps = {
 } as const
 
 export const changeTable = {
+  clusterSnapshot: {
+    ...everyChange,
+    change: 'snapshot',
+    title: 'Take a snapshot of',
+    steps: { take: (store: Named) => `Copy etcd to ${store.name}, encrypted, and read it back` },
+    audit: 'cluster.snapshot_requested',
+    event: 'A snapshot was requested',
+    command: 'cluster snapshot',
+  },
+  clusterRestore: {
+    ...everyChange,
+    change: 'restore',
+    title: 'Restore',
+    steps: {
+      read: () => 'Read the snapshot back from its store and check it',
+      wipe: (s: { readonly names: string }) => `Wipe the data of etcd on ${s.names}, and wait until etcd can be restored there`,
+      ...joiningSteps,
+      upload: (s: Named) => `Send the snapshot to ${s.name}`,
+      recover: (s: Named) => `Start etcd on ${s.name} from the snapshot`,
+      members: () => 'Every control plane is a healthy member of etcd',
+      objects: () => 'The Kubernetes API has the objects of the snapshot',
+      stale: () => 'Remove nodes that are no servers of the cluster any more',
+      'node-ready': sharedChangeSteps['node-ready'],
+    },
+    audit: 'cluster.restore_requested',
+    event: 'A restore from a snapshot was requested',
+    command: 'cluster restore',
+  },
   clusterGrow: {
     ...everyChange,
     change: 'grow',

@@ -92,6 +92,8 @@ create table cluster_recovery (
   snapshot_id uuid not null references snapshot,
   -- The control plane that gets the snapshot. The choice never changes while the result of the bootstrap is unknown.
   node_id uuid,
+  -- When the wipes of etcd were last sent.
+  wiped_at timestamptz(3),
   uploaded_at timestamptz(3),
   called_at timestamptz(3),
   calls integer not null default 0,

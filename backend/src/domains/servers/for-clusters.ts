@@ -153,9 +153,14 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
 
     /**
      * Releases a server from its cluster to maintenance, unconfirmed. Safe to repeat. `why` becomes the identity's note;
-     * `wiped`: the server was seen in maintenance after the reset.
+     * `wiped`: the server was seen in maintenance after the reset. `isKnown`: its hardware was seen as well, so its confirmation stays.
      */
-    async release(tx: Tx, caller: Caller, nodeId: string, { why, wiped = false }: { why?: string; wiped?: boolean } = {}): Promise<void> {
+    async release(
+      tx: Tx,
+      caller: Caller,
+      nodeId: string,
+      { why, wiped = false, isKnown = false }: { why?: string; wiped?: boolean; isKnown?: boolean } = {},
+    ): Promise<void> {
       const row = await store.lockOne(tx, nodeId)
       if (!row || row.status === 'deleted' || (!row.cluster_id && row.status === 'maintenance' && row.operation_id === null)) return
       fleet.forget(nodeId)
@@ -168,10 +173,14 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
         ...noNode,
         // The machine's state after its wipe, until the next contact.
         ...(wiped && { stage: 'maintenance', unmet: '[]' }),
-        identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
+        identity_state: row.identity_state === 'changed' || (isKnown && row.identity_state === 'confirmed') ? row.identity_state : 'unconfirmed',
         identity_since: new Date(clock.now()),
         identity_note:
-          row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm the hardware again`),
+          row.identity_state === 'changed'
+            ? row.identity_note
+            : isKnown
+              ? null
+              : (why ?? `Released from the cluster ${row.cluster_name}: confirm the hardware again`),
       })
     },
 

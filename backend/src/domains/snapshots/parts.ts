@@ -10,7 +10,7 @@ import * as store from './store.ts'
 
 export interface SnapshotParts extends Platform {
   readonly clusters: ForSnapshots
-  readonly stores: Pick<Stores, 'open' | 'hold' | 'note'>
+  readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'only' | 'named'>
 }
 
 /** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that the hold of a cluster after a restore also holds its snapshots. */
@@ -24,6 +24,8 @@ export const wakeSnapshot = (engine: Pick<Engine, 'wake'>, tx: Tx, { id, cluster
   engine.wake(tx, snapshotQueue, `${cluster_id}/${id}`)
 
 interface Beginning {
+  /** Default: a new id. */
+  readonly id?: string
   readonly cluster: { readonly id: string; readonly name: string }
   readonly storeId: string
   readonly madeBy: 'request' | 'schedule' | 'import'
@@ -32,9 +34,13 @@ interface Beginning {
 }
 
 /** Begins a snapshot in the caller's transaction. @throws Problem not_found for the store */
-export async function begin(parts: SnapshotParts, tx: Tx, caller: Caller, { cluster, storeId, madeBy, source }: Beginning): Promise<store.SnapshotRow> {
+export async function begin(
+  parts: SnapshotParts,
+  tx: Tx,
+  caller: Caller,
+  { id = randomUUID(), cluster, storeId, madeBy, source }: Beginning,
+): Promise<store.SnapshotRow> {
   await parts.stores.hold(tx, storeId)
-  const id = randomUUID()
   const at = nowOf(parts)
   const row = await store.insert(tx, {
     id,

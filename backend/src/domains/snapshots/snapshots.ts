@@ -27,6 +27,7 @@ import { serve, serveStream } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import { StoreError } from '../stores/object-store.ts'
+import { forChanges } from './for-changes.ts'
 import { begin, nowOf, scheduleQueue, type SnapshotParts, wakeSnapshot } from './parts.ts'
 import { present, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
@@ -207,6 +208,9 @@ export function snapshots(parts: SnapshotParts) {
         const target = { kind: 'cluster', id: clusterId, name: cluster!.name }
         await record(tx, caller, { action: 'cluster.snapshot_schedule_removed', target, event: { name: 'cluster.updated', version } })
       }),
+
+    /** What changes of clusters may call. */
+    forChanges: forChanges(parts),
 
     /** Called in the transaction that removes a cluster. Its snapshots stay. */
     async clusterRemoved(tx: Tx, clusterId: string): Promise<void> {

@@ -20,6 +20,8 @@ const readers: SqlReaders<typeof storeList.list> = {
 export const page = (db: Db, query: Input<typeof storeList>['query']) => readPage(db.selectFrom('store').selectAll(), storeList.list, readers, query)
 
 export const find = (on: On, id: string): Promise<StoreRow | undefined> => on.selectFrom('store').selectAll().where('id', '=', id).executeTakeFirst()
+/** The ids of at most two stores. */
+export const someIds = async (on: On): Promise<string[]> => (await on.selectFrom('store').select('id').limit(2).execute()).map((row) => row.id)
 export const lock = (tx: Tx, id: string): Promise<StoreRow | undefined> =>
   tx.selectFrom('store').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 

@@ -238,6 +238,15 @@ export function stores({ db, clock, record, tell, config, vault, uses }: StorePa
       return { name: row.name, ...openWith(row, await secretOf(db, row)) }
     },
 
+    /** The id of the only store; undefined if there are none or several. */
+    only: async (on: Db | Tx): Promise<string | undefined> => {
+      const ids = await store.someIds(on)
+      return ids.length === 1 ? ids[0] : undefined
+    },
+
+    /** The store's name; undefined if there is no such store. */
+    named: async (on: Db | Tx, id: string): Promise<string | undefined> => (await store.find(on, id))?.name,
+
     /** Locks the store's row, so that it can't be removed before the end of the transaction. @throws Problem not_found */
     hold: async (tx: Tx, id: string): Promise<{ name: string }> => existing(await store.lock(tx, id), 'store'),
 

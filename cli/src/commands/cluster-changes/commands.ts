@@ -10,7 +10,9 @@ import { clusterReplace } from './replace.ts'
 import { clusterRole } from './role.ts'
 import { rotateCommands } from './rotate.ts'
 import { changeOptions, runChange, shownWindow } from './run-change.ts'
+import { restoreCommand } from './restore.ts'
 import { clusterShrink } from './shrink.ts'
+import { snapshotCommand } from './snapshot.ts'
 import { extensionCommands } from './extensions.ts'
 import { upgradeTalosCommands } from './upgrade-talos.ts'
 import { configureCommand } from './configure.ts'
@@ -24,6 +26,8 @@ export const clusterChangeCommands: Command[] = [
   clusterRole,
   clusterReplace,
   ...rotateCommands,
+  snapshotCommand,
+  restoreCommand,
   command({
     name: 'cluster defragment',
     summary: 'Defragment etcd of a cluster, one member at a time, and clear the alarms about missing space.',

@@ -9,6 +9,8 @@ import { grow } from './members/grow.ts'
 import { replace } from './members/replace.ts'
 import { role } from './members/role.ts'
 import { shrink } from './members/shrink.ts'
+import { restore } from './snapshots/restore.ts'
+import { takeSnapshot } from './snapshots/take.ts'
 import { extensions } from './talos-upgrade/extensions.ts'
 import { rollbackTalos } from './talos-upgrade/rollback-talos.ts'
 import { upgradeTalos } from './talos-upgrade/upgrade-talos.ts'
@@ -28,4 +30,6 @@ export const changeKinds: ChangeKinds = {
   endpoint,
   disks,
   rotate,
+  snapshot: takeSnapshot,
+  restore,
 }

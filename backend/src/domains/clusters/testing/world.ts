@@ -92,6 +92,8 @@ export interface WorldOptions {
   readonly log?: Log
   /** The version of the media that the servers booted. */
   readonly talos?: string
+  /** Settings in addition to those of every world. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export async function clusterWorld({
@@ -101,6 +103,7 @@ export async function clusterWorld({
   seed = 'clusters',
   log = silent,
   talos = 'v1.13.9',
+  environment = {},
 }: WorldOptions = {}): Promise<ClusterWorld> {
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
@@ -115,6 +118,7 @@ export async function clusterWorld({
       STEELYARD_SIMULATE: String(servers),
       STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
       STEELYARD_SIMULATE_KEYS: keysFile,
+      ...environment,
       IMAGE_FACTORY_URL: simulator.factory.url,
     },
     clock,

@@ -23,14 +23,16 @@ interface Judged {
   readonly chosen: readonly ChosenServer[]
 }
 
-/** Checks that the servers can join, with the rules of a creation. */
-async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: readonly ClusterServer[]): Promise<Judged> {
+const none: ReadonlySet<string> = new Set()
+
+/** Checks that the servers can join, with the rules of a creation. `returning`: servers of this cluster that have lost their configuration. */
+async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: readonly ClusterServer[], returning: ReadonlySet<string> = none): Promise<Judged> {
   const { servers, datacenters } = parts
   const findings: Finding[] = []
   const warningsOf = new Map<string, string[]>()
   const candidates = await servers.forPlan(on, [...new Set(asked.map((s) => s.node_id))])
   const around = {
-    candidates: new Map(candidates.map((c) => [c.id, c])),
+    candidates: new Map(candidates.map((c) => [c.id, returning.has(c.id) ? { ...c, cluster: null, operation_id: null } : c])),
     datacenter: row.datacenter_id === null ? null : ((await datacenters.find(on, row.datacenter_id)) ?? null),
     eligibility: servers.eligibilityFor,
   }
@@ -39,7 +41,7 @@ async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: read
   const before = new Map((await store.members(on, row.id)).map((m) => [m.node_id, m]))
   for (const { node_id, name, candidate, role } of chosen) {
     const old = before.get(node_id)
-    if (old !== undefined && (old.released_at === null || leftTraces(old)))
+    if (old !== undefined && !returning.has(node_id) && (old.released_at === null || leftTraces(old)))
       refused(`${name} was in ${row.name} before, and has not been removed from etcd and Kubernetes yet: try again later`)
     const problem = networkProblem(row, { name, addresses: [candidate.address, ...candidate.addresses] })
     if (problem !== null) refused(problem)
@@ -70,8 +72,8 @@ const adoptedWarning =
   'The cluster was made without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
 
 /** For the plan: checks, warnings, and the servers with their defaults. */
-export async function judgeJoining(view: ChangeView, asked: readonly ClusterServer[], { nodes }: Outlook) {
-  const { findings, warnings, chosen } = await judge(view, view.parts.db, asked)
+export async function judgeJoining(view: ChangeView, asked: readonly ClusterServer[], { nodes }: Pick<Outlook, 'nodes'>, returning?: ReadonlySet<string>) {
+  const { findings, warnings, chosen } = await judge(view, view.parts.db, asked, returning)
   const taken = typeof nodes === 'string' ? undefined : chosen.find((s) => nodes.has(s.name))
   const checks: Check[] = findings.map(({ check: name, ok, message }) => ({ check: name, ok, message }))
   if (taken) checks.push(checked('nodes', `Kubernetes has a node ${taken.name} already: delete it first`, ''))
@@ -112,6 +114,7 @@ export async function reserve(
     operationId,
   }: { readonly view: Around; readonly caller: Caller; readonly confirmed: readonly ConfirmedDisk[]; readonly operationId: string },
   asked: readonly ClusterServer[],
+  returning?: ReadonlySet<string>,
 ): Promise<void> {
   const { parts, state } = view
   const { servers, clock } = parts
@@ -120,7 +123,7 @@ export async function reserve(
     tx,
     asked.map((s) => s.node_id),
   )
-  const { findings, chosen } = await judge(view, tx, asked)
+  const { findings, chosen } = await judge(view, tx, asked, returning)
   const bad = findings.find((f) => !f.ok)
   if (bad) throw new Problem(bad.conflict ?? 'not_eligible', bad.message)
   const [unconfirmed] = notConfirmed(chosen.map(toWipe), confirmed)

@@ -1,0 +1,113 @@
+/** What a restore looks at before it is allowed: the snapshot, and the control planes. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { canUseSnapshot } from '#contract/clusters/changes/snapshots.ts'
+import type { Check } from '#contract/clusters/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { supportedMinor } from '#talos/versions.ts'
+import { listed } from '../../sentences.ts'
+import * as store from '../../store.ts'
+import { type ChangeView, check, talosOf } from '../frame.ts'
+
+/** `waits`: etcd has no data and waits to be bootstrapped or recovered. `has-data`: etcd runs, or has data. `silent`: the server does not answer. */
+export interface EtcdPlace {
+  readonly m: store.MemberRow
+  readonly state: 'waits' | 'has-data' | 'silent'
+  readonly reason: string
+}
+
+/** Asks a control plane whether its etcd has data. */
+export async function etcdPlace(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, m: store.MemberRow): Promise<EtcdPlace> {
+  try {
+    const etcd = await talosOf(view, m.node_id, async (client) => (await client.services()).find((s) => s.id === 'etcd'))
+    const failed = etcd?.state === 'Failed' && /recovering from the snapshot|verifying snapshot/.test(etcd.lastEvent?.message ?? '')
+    if (etcd?.state === 'Preparing' || failed) return { m, state: 'waits', reason: etcd.lastEvent?.message ?? '' }
+    return { m, state: 'has-data', reason: `etcd on ${m.name} is ${etcd?.state.toLowerCase() ?? 'not there yet'}` }
+  } catch (error) {
+    if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    return { m, state: 'silent', reason: `${m.name}: ${error.message}` }
+  }
+}
+
+export const controlPlanes = ({ state }: Pick<ChangeView, 'state'>): store.MemberRow[] =>
+  state.members.filter((m) => m.role === 'control_plane' && store.isWanted(m))
+
+export const etcdPlaces = (view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<EtcdPlace[]> =>
+  Promise.all(controlPlanes(view).map((m) => etcdPlace(view, m)))
+
+const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
+
+/** Whether the snapshot may be restored in this cluster. */
+export async function snapshotChecks(
+  { parts, state }: ChangeView,
+  { snapshot_id: id, of }: ChangeOf<'restore'>,
+): Promise<{ checks: Check[]; warnings: string[] }> {
+  const { row } = state
+  const snapshots = parts.snapshots.forChanges
+  const snapshot = await snapshots.find(parts.db, id)
+  if (!snapshot || snapshot.cluster_id === null) return { checks: [check('snapshot', false, 'There is no such snapshot')], warnings: [] }
+  const usable = canUseSnapshot({ status: snapshot.status as 'ready', reason: snapshot.reason })
+  const taken = snapshot.taken_at === null ? '' : ` of ${snapshot.taken_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const known = await snapshots.identityOf(parts.db, row.id)
+  const isForeign = snapshot.cluster_id !== row.id || (known !== null && snapshot.identity !== null && known !== snapshot.identity)
+  const from = snapshot.cluster_id === row.id ? 'another cluster (its namespace kube-system has another UID)' : `the cluster ${snapshot.cluster_name}`
+  const isNamed = of !== undefined && of === snapshot.cluster_name
+  const etcd = supportedMinor(row.talos_version)?.etcd ?? null
+  const isNewer = etcd !== null && snapshot.etcd_version !== null && minorOf(snapshot.etcd_version) > minorOf(etcd)
+  return {
+    checks: [
+      check('snapshot', usable.ok, usable.ok ? `The snapshot${taken} can be used` : usable.reason),
+      check(
+        'cluster',
+        !isForeign || isNamed,
+        isForeign
+          ? `The snapshot is of ${from}${isNamed ? ', as you have said' : `, not of ${row.name}: give its name, ${snapshot.cluster_name}, if you mean that`}`
+          : `The snapshot is of ${row.name}`,
+      ),
+      check(
+        'etcd_version',
+        !isNewer,
+        isNewer
+          ? `The snapshot was made by etcd ${snapshot.etcd_version}, but Talos ${row.talos_version} runs etcd ${etcd}, which can't read newer data: upgrade Talos first`
+          : `etcd ${etcd ?? 'of the cluster'} reads data of etcd ${snapshot.etcd_version ?? 'of an unknown version'}`,
+      ),
+    ],
+    warnings: [
+      `Everything that was changed in Kubernetes since the snapshot${taken} is lost.`,
+      ...(isForeign && isNamed ? [`Secrets that ${snapshot.cluster_name} has encrypted can't be read with the keys of ${row.name}.`] : []),
+    ],
+  }
+}
+
+/** The control planes that the restore uses are named, and at least one of them answers. */
+export function placeChecks(places: readonly EtcdPlace[], reset: readonly string[], cluster: string): { checks: Check[]; warnings: string[] } {
+  const unknown = reset.filter((id) => !places.some((p) => p.m.node_id === id))
+  const unnamed = places.filter((p) => p.state === 'has-data' && !reset.includes(p.m.node_id))
+  const silentNamed = places.filter((p) => p.state === 'silent' && reset.includes(p.m.node_id))
+  const usable = places.filter((p) => p.state === 'waits' || (p.state === 'has-data' && reset.includes(p.m.node_id)))
+  const silent = places.filter((p) => p.state === 'silent')
+  const names = (of: readonly EtcdPlace[]) => listed(of.map((p) => p.m.name))
+  return {
+    checks: [
+      check(
+        'reset',
+        unknown.length === 0 && unnamed.length === 0 && silentNamed.length === 0,
+        unknown.length > 0
+          ? `${cluster} has no control plane ${unknown[0]}`
+          : unnamed.length > 0
+            ? `${names(unnamed)} ${unnamed.length === 1 ? 'has' : 'have'} data of etcd: name ${unnamed.length === 1 ? 'it' : 'them'} to be wiped, or the old data and the snapshot would be mixed up`
+            : silentNamed.length > 0
+              ? `${names(silentNamed)} can't be wiped: ${silentNamed[0]!.reason}`
+              : 'Every control plane with data of etcd is named',
+      ),
+      check(
+        'control_planes',
+        usable.length > 0,
+        usable.length > 0 ? `${names(usable)} can take the snapshot` : `No control plane of ${cluster} answers: restore on other servers`,
+      ),
+    ],
+    warnings: silent.map(
+      (p) => `${p.m.name} does not answer. If it comes back with old data of etcd, it must be wiped: replace it, or remove it from the cluster.`,
+    ),
+  }
+}

@@ -1,0 +1,173 @@
+/** The steps by which etcd starts from a snapshot. */
+import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
+import { BackupRefused } from '../../../../backup/sealed.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { SealBroken } from '../../../../vault/cipher.ts'
+import { StoreError } from '../../../stores/object-store.ts'
+import { nodePath } from '../../kubernetes.ts'
+import { listed } from '../../sentences.ts'
+import * as members from '../../store.ts'
+import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
+import { etcdReports } from '../shared/etcd.ts'
+import { nodeReady } from '../shared/drain.ts'
+import { controlPlanes, etcdPlace } from './checks.ts'
+import * as store from './store.ts'
+
+type Turn = ChangeTurn<ChangeOf<'restore'>>
+
+const recoveryOf = ({ parts, state, operation }: Turn) => store.recovery(parts.db, state.row.id, operation.id)
+const snapshotOf = async ({ parts, change }: Turn) => {
+  const row = await parts.snapshots.forChanges.find(parts.db, change.snapshot_id)
+  if (!row) throw new StoreError('The snapshot was removed')
+  return row
+}
+const isOfStore = (error: unknown): error is Error => error instanceof StoreError || error instanceof BackupRefused || error instanceof SealBroken
+
+/** Nothing is wiped before the whole snapshot was read and is right. */
+export async function readBack(turn: Turn): Promise<StepResult> {
+  try {
+    const row = await snapshotOf(turn)
+    const file = await turn.parts.snapshots.forChanges.check(row, turn.job.signal)
+    return file.sha256 === row.sha256 ? 'done' : { failed: 'The store holds another file than was written to it' }
+  } catch (error) {
+    if (turn.job.signal.aborted || !isOfStore(error)) throw error
+    return error instanceof StoreError && error.kind === 'failed' ? { waiting: error.message, againMs: 5_000 } : { failed: error.message }
+  }
+}
+
+/** After this time without an effect, in ms, the wipes are sent again. */
+const wipeAgainMs = 120_000
+
+/**
+ * All wipes are sent at once: a single control plane without data would join the etcd of the others. Only the partition with etcd's data is wiped, so the servers
+ * keep their configurations. Done when etcd waits on each of them.
+ */
+export async function wipe(turn: Turn): Promise<StepResult> {
+  const { change, job, state } = turn
+  const named = controlPlanes(turn).filter((m) => change.reset.includes(m.node_id))
+  const places = await Promise.all(named.map((m) => etcdPlace(viewOf(turn), m)))
+  const left = places.filter((p) => p.state !== 'waits')
+  if (left.length === 0) return 'done'
+  const { wiped_at: sent } = await recoveryOf(turn)
+  if (sent === null || job.elapsedMs(sent) > wipeAgainMs) {
+    await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
+    const silent: string[] = []
+    await job.effect('wipe', async () => {
+      for (const { m } of left.filter((p) => p.state === 'has-data'))
+        await talos(turn, m.node_id, (client) => client.reset({ graceful: false, reboot: true, systemPartitions: ['EPHEMERAL'] })).catch((error: unknown) => {
+          if (job.signal.aborted || !(error instanceof TalosError)) throw error
+          silent.push(`${m.name}: ${error.message}`)
+        })
+    })
+    if (silent.length > 0) return { waiting: listed(silent), againMs: 2_000 }
+  }
+  return { waiting: listed(left.map((p) => p.reason)), againMs: 1_000 }
+}
+
+/** Sends the snapshot to the control plane. Safe to repeat until etcd was started from it. */
+export async function upload(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
+  const { parts, job, state } = turn
+  const m = memberOf(turn, nodeId!)
+  const recovery = await recoveryOf(turn)
+  if (recovery.uploaded_at !== null) return 'done'
+  const other = await othersWithEtcd(turn, m.node_id)
+  if (other !== null) return { failed: other }
+  const place = await etcdPlace(viewOf(turn), m)
+  if (place.state !== 'waits') return { waiting: place.reason, againMs: 1_000 }
+  try {
+    const row = await snapshotOf(turn)
+    await job.effect('upload', async () => {
+      const bytes = await parts.snapshots.forChanges.read(row, job.signal)
+      await talos(turn, m.node_id, (client) => client.etcdRecover(bytes, { signal: job.signal }))
+    })
+  } catch (error) {
+    if (job.signal.aborted || !isOfStore(error)) throw error
+    return { waiting: error.message, againMs: 5_000 }
+  }
+  await write(turn, (tx) => store.note(tx, state.row.id, { uploaded_at: new Date(job.now()), node_id: m.node_id }))
+  return 'done'
+}
+
+/** Why etcd must not be started: another control plane has data of etcd. Null if none has. */
+async function othersWithEtcd(turn: Turn, except: string): Promise<string | null> {
+  const places = await Promise.all(
+    controlPlanes(turn)
+      .filter((m) => m.node_id !== except && m.secured_at !== null)
+      .map((m) => etcdPlace(viewOf(turn), m)),
+  )
+  const found = places.filter((p) => p.state === 'has-data')
+  return found.length === 0
+    ? null
+    : `${listed(found.map((p) => p.m.name))} ${found.length === 1 ? 'has' : 'have'} data of etcd: request the restore again and name ${found.length === 1 ? 'it' : 'them'} to be wiped`
+}
+
+/** etcd lists its members seconds after its start. Without members after this time, in ms, the bootstrap is repeated on the same server. */
+const recoverAgainMs = 20_000
+
+/**
+ * Starts etcd from the snapshot, exactly once: the server is stored before the call and never changes, and Talos refuses a second start on a server with data.
+ * Only etcd's own list of members proves that it runs.
+ */
+export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
+  const { job, state } = turn
+  const m = memberOf(turn, nodeId!)
+  const recovery = await recoveryOf(turn)
+  const seen = await talos(turn, m.node_id, async (client) => {
+    const etcd = (await client.services()).find((s) => s.id === 'etcd')
+    return { etcd, members: etcd?.state === 'Running' ? await client.etcdMembers().catch(() => []) : [] }
+  })
+  if (seen.members.some((e) => e.hostname === m.name)) {
+    await write(turn, (tx) => store.note(tx, state.row.id, { confirmed_at: new Date(job.now()) }))
+    return 'done'
+  }
+  const { called_at: called } = recovery
+  const isRefused = called !== null && seen.etcd?.state === 'Failed' && /snapshot/.test(seen.etcd.lastEvent?.message ?? '')
+  if (isRefused) return { failed: `etcd on ${m.name} refuses the snapshot: ${seen.etcd!.lastEvent!.message}` }
+  if (called !== null && job.elapsedMs(called) < recoverAgainMs) return { waiting: `etcd was started on ${m.name}; waiting for its first member`, againMs: 500 }
+  try {
+    await job.effect('recover', () => talos(turn, m.node_id, (client) => client.bootstrap({ recover: true, signal: job.signal }), 60_000))
+  } catch (error) {
+    if (job.signal.aborted) throw error
+    // `already_exists`: etcd has data there. The list of members shows whether it runs.
+    if (!(error instanceof TalosError && error.kind === 'already_exists')) throw error
+  }
+  await write(turn, (tx) => store.noteCall(tx, state.row.id, new Date(job.now())))
+  return { waiting: `etcd was started on ${m.name}; waiting for its first member`, againMs: 500 }
+}
+
+/** The control planes that were wiped or waited are healthy members of etcd. One that doesn't answer is not waited for. */
+export async function membersBack(turn: Turn): Promise<StepResult> {
+  const reports = await etcdReports(viewOf(turn))
+  const places = await Promise.all(controlPlanes(turn).map((m) => etcdPlace(viewOf(turn), m)))
+  const silent = new Set(places.filter((p) => p.state === 'silent' && !turn.change.reset.includes(p.m.node_id)).map((p) => p.m.node_id))
+  const late = reports.filter((r) => r.problem !== null && !silent.has(r.node_id))
+  return late.length === 0 && reports.length > silent.size
+    ? 'done'
+    : { waiting: listed(late.map((r) => `${r.name}: ${r.problem}`)) || 'No control plane answers', againMs: 1_000 }
+}
+
+/** The Kubernetes API serves the snapshot: its namespace kube-system has the same UID. */
+export async function objectsBack(turn: Turn): Promise<StepResult> {
+  const { identity } = await snapshotOf(turn)
+  const found = (await (await kubernetes(turn)).get('/api/v1/namespaces/kube-system', turn.job.signal)) as { metadata?: { uid?: string } } | null
+  const uid = found?.metadata?.uid
+  if (uid === undefined) return { waiting: 'The Kubernetes API has no namespace kube-system yet', againMs: 1_000 }
+  if (identity !== null && uid !== identity)
+    return { failed: `The Kubernetes API serves another cluster than the snapshot: kube-system has the UID ${uid}, not ${identity}` }
+  return 'done'
+}
+
+/** Nodes of the snapshot whose servers have left the cluster since. */
+export async function removeStale(turn: Turn): Promise<StepResult> {
+  const { job, state } = turn
+  const client = await kubernetes(turn)
+  const names = new Set(state.members.filter((m) => members.isWanted(m)).map((m) => m.name))
+  const stale = (await client.nodes(job.signal)).filter((n) => !names.has(n.name))
+  if (stale.length > 0)
+    await job.effect('stale', async () => {
+      for (const { name } of stale) await client.remove(nodePath(name), job.signal)
+    })
+  return 'done'
+}
+
+export const nodeBack = (turn: Turn, at: StepAt): Promise<StepResult> => nodeReady(turn, at)
