@@ -1,13 +1,17 @@
 /** After a server runs another Talos: its configuration names the image, so that an installation of it and new servers get the same. */
+import { TalosError } from '#talos/client/errors.ts'
 import { configuringQueue } from '../../../patches/configuring.ts'
 import { renderAgain } from '../../render.ts'
 import * as clusters from '../../store.ts'
-import { type ChangeTurn, memberOf, type StepAt, type StepResult, write } from '../frame.ts'
+import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, write } from '../frame.ts'
 import * as targets from './store.ts'
 import { targetOf } from './targets.ts'
 
+/** From then on a waiting step asks the machine what it says about its configuration, in ms. */
+const quietMs = 20_000
+
 /** Step `follow/<node id>`: renders the server's configuration with the new image, has it sent, and waits until the machine has it. */
-export async function follow(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
+export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promise<StepResult> {
   const { parts, state } = turn
   const m = memberOf(turn, nodeId!)
   const row = await targetOf(turn, m.node_id)
@@ -26,5 +30,20 @@ export async function follow(turn: ChangeTurn, { nodeId }: StepAt): Promise<Step
   const [newest, [facts]] = await Promise.all([clusters.newestConfig(parts.db, state.row.id, m.node_id), parts.servers.forPlan(parts.db, [m.node_id])])
   if (facts!.drift_since !== null)
     return { waiting: `The configuration of ${m.name} was changed outside of Steelyard: look at the difference, then keep or overwrite it` }
-  return newest === undefined || newest.held_at !== null ? 'done' : { waiting: `${m.name} gets its configuration`, againMs: 500 }
+  if (newest === undefined || newest.held_at !== null) return 'done'
+  const isLong = step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
+  return (isLong ? await refusal(turn, m, newest.sealed) : null) ?? { waiting: `${m.name} gets its configuration` }
+}
+
+/** Why the machine does not take its configuration, from a dry run; null if it would take it. The reconciler of configurations doesn't repeat a refused one. */
+async function refusal(turn: ChangeTurn, m: clusters.MemberRow, sealed: Uint8Array): Promise<StepResult | null> {
+  const { parts, state } = turn
+  const yaml = await parts.secrets.openConfig(parts.db, state.row.id, sealed)
+  try {
+    await talos(turn, m.node_id, (client) => client.applyConfiguration(yaml, { mode: 'no-reboot', dryRun: true }))
+    return null
+  } catch (error) {
+    if (!(error instanceof TalosError) || error.kind !== 'invalid_argument') throw error
+    return { failed: `${m.name} refuses its configuration: ${error.message}` }
+  }
 }

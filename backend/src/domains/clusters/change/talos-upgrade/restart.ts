@@ -6,6 +6,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { lastLines } from '../../member/failure-log.ts'
+import { atTime } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
 import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { uncordon } from '../shared/drain.ts'
@@ -20,7 +21,6 @@ const mostTries = 3
 const restartAgainMs = 120_000
 /** From then on a waiting step tells what the machine's log says, in ms. */
 const quietMs = 15_000
-const lookAgainMs = 1_000
 
 type Row = store.TargetRow
 
@@ -119,7 +119,7 @@ async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command)
     return tries < mostTries ? { waiting: reason } : failedUnchanged(turn, row, reason)
   }
   await write(turn, (tx) => store.update(tx, row, { sent_at: new Date(job.now()) }))
-  return { waiting: `${name} restarts with Talos ${row.version}`, againMs: lookAgainMs }
+  return { waiting: `${name} restarts with Talos ${row.version}` }
 }
 
 /** What the machine does, for a step that waits for it. */
@@ -128,7 +128,16 @@ async function waitFor(turn: ChangeTurn, { step, nodeId }: StepAt, seen: Running
   const isLong = step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
   const words = isLong && seen.stage !== 'running' ? await lastWords(turn, nodeId!) : ''
   const doing = `${name} runs Talos ${seen.version} and is ${seen.stage.replace('_', ' ')}`
-  return { waiting: [doing, words || seen.unmet].filter(Boolean).join(': '), againMs: lookAgainMs }
+  return { waiting: [doing, words || seen.unmet].filter(Boolean).join(': ') }
+}
+
+/** Why a machine is waited for that doesn't answer, with what is known of it: the time of the command, and the stage that the last contact saw. */
+async function silence(turn: ChangeTurn, row: Row, why: string): Promise<string> {
+  const { name } = memberOf(turn, row.node_id)
+  const [facts] = await turn.parts.servers.forPlan(turn.parts.db, [row.node_id])
+  const stage = facts!.stage === null || facts!.stage === 'running' ? '' : `, and was last seen ${facts!.stage.replace('_', ' ')}`
+  const told = row.sent_at === null ? '' : `. It was told to restart with Talos ${row.version} at ${atTime(row.sent_at)}${stage}`
+  return `${name} does not answer: ${why}${told}`
 }
 
 /** Steps `upgrade/<node id>` and `rollback/<node id>`: tells the machine, and waits until it runs the target. */
@@ -137,7 +146,7 @@ export async function restart(turn: ChangeTurn, at: StepAt, command: Command): P
   const { name } = memberOf(turn, nodeId)
   const row = await targetOf(turn, nodeId)
   const seen = await lookAt(viewOf(turn), nodeId)
-  if ('silent' in seen) return { waiting: `${name} does not answer: ${seen.silent}`, againMs: lookAgainMs }
+  if ('silent' in seen) return { waiting: await silence(turn, row, seen.silent) }
   const isUp = seen.stage === 'running'
   if (runs(seen, row)) return isUp ? 'done' : waitFor(turn, at, seen)
   const isNewRound = row.round < (await roundOf(turn))

@@ -1,37 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
-import type { Server } from '#contract/servers/servers.ts'
 import { clusterWorld } from '../../testing/world.ts'
+import { upgradeWorld } from './testing.ts'
 
-const world = await clusterWorld({ servers: 12 })
+const world = await clusterWorld({ servers: 5 })
 const { admin } = world
-
-const ready = async (count: number, asked: Parameters<typeof world.create>[1] = { talos_version: 'v1.13.8' }) => {
-  const nodes = world.take(count)
-  const { cluster, operation } = await world.create(nodes, asked)
-  expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
-  return { nodes, cluster }
-}
-const plan = async (clusterId: string, change: Parameters<typeof world.change>[1]) => {
-  const called = await admin.call(clusterPlan, { params: { id: clusterId }, body: { change } })
-  if (!called.answer) throw new Error(called.text)
-  return called.answer
-}
-const versions = (nodes: readonly Server[]) => nodes.map((n) => world.machine(n).talosVersion)
-
-/** Looks at the machines all the time: in which order they run the version, how many are away at once, and whether etcd ever lost its quorum. */
-function watch(clusterName: string, nodes: readonly Server[], version: string) {
-  const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === clusterName)!
-  const seen = { order: [] as string[], mostAway: 0, quorumLost: 0 }
-  const timer = setInterval(() => {
-    const away = nodes.filter((n) => world.machine(n).stage.stage !== 'running')
-    seen.mostAway = Math.max(seen.mostAway, away.length)
-    if (!etcd.hasQuorum) seen.quorumLost++
-    for (const n of nodes) if (world.machine(n).talosVersion === version && !seen.order.includes(n.name)) seen.order.push(n.name)
-  }, 3)
-  return { seen, stop: () => clearInterval(timer) }
-}
+const { ready, plan, versions, upgrades, cordoned, watch } = upgradeWorld(world)
 
 describe('a cluster of three control planes and two workers', async () => {
   const { nodes, cluster } = await ready(5)
@@ -78,7 +53,9 @@ describe('a cluster of three control planes and two workers', async () => {
       const ended = await world.ended(id, 100_000)
       watching.stop()
       expect(ended).toMatchObject({ status: 'done', reason: null })
-      expect(watching.seen).toMatchObject({ order, quorumLost: 0 })
+      expect(watching.seen).toEqual({ order, mostAway: 1, quorumLost: 0 })
+      expect(upgrades(nodes)).toEqual([1, 1, 1, 1, 1])
+      expect(cordoned(nodes[0]!)).toEqual([])
       expect(order.slice(0, 2).toSorted()).toEqual([nodes[3]!.name, nodes[4]!.name].toSorted())
       expect((await world.cluster(cluster.id)).talos_version).toBe('v1.13.9')
       for (const node of nodes) {

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { emptySchematicId, schematicId } from '#talos/schematic/schematic.ts'
+import { clusterWorld } from '../../testing/world.ts'
+import { upgradeWorld } from './testing.ts'
+
+const world = await clusterWorld({ servers: 4 })
+const { ready, plan, versions, cordoned } = upgradeWorld(world)
+const gvisor = { kind: 'extensions' as const, extensions: ['siderolabs/gvisor'] }
+const withGvisor = schematicId({ officialExtensions: ['siderolabs/gvisor'] })
+
+describe('extensions and kernel arguments', async () => {
+  const { nodes, cluster } = await ready(2)
+  const [, worker] = nodes
+
+  test('an extension that does not exist is refused before anything moves', async () => {
+    const planned = await plan(cluster.id, { kind: 'extensions', extensions: ['siderolabs/nonsense'] })
+    expect(planned.checks.find((c) => c.check === 'image')).toMatchObject({ ok: false, message: expect.stringContaining('siderolabs/nonsense') })
+  })
+
+  test('a server gets an extension by an upgrade to another image of its version, and its configuration names the image', { timeout: 60_000 }, async () => {
+    const change = { ...gvisor, node_ids: [worker!.id] }
+    expect((await plan(cluster.id, change)).warnings).toContain(`${worker!.name}: adds siderolabs/gvisor`)
+    const { id } = await world.change(cluster.id, change)
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    expect(nodes.map((n) => world.machine(n).schematic)).toEqual([emptySchematicId, withGvisor])
+    expect(versions(nodes)).toEqual(['v1.13.8', 'v1.13.8'])
+    expect((await world.server(worker!.id)).talos).toMatchObject({ schematic: withGvisor, version: 'v1.13.8' })
+    expect(world.machine(worker!).disk.state.config).toContain(`/${withGvisor}:v1.13.8`)
+    expect((await plan(cluster.id, change)).checks.find((c) => c.check === 'change')).toMatchObject({ ok: false })
+  })
+
+  test('kernel arguments are added, and the extensions stay', { timeout: 60_000 }, async () => {
+    const { id } = await world.change(cluster.id, { kind: 'extensions', kernel_args: ['panic=10'] })
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    expect(nodes.map((n) => world.machine(n).kernelCommandLine.includes('panic=10'))).toEqual([true, true])
+    expect(world.machine(worker!).schematic).toBe(schematicId({ officialExtensions: ['siderolabs/gvisor'], extraKernelArgs: ['panic=10'] }))
+  })
+
+  test('an upgrade of the version keeps the image of each server', { timeout: 60_000 }, async () => {
+    const before = nodes.map((n) => world.machine(n).schematic)
+    const { id } = await world.change(cluster.id, { kind: 'upgradeTalos', version: 'v1.13.9' })
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
+    expect(nodes.map((n) => world.machine(n).schematic)).toEqual(before)
+  })
+})
+
+describe('a rollback', async () => {
+  const { nodes, cluster } = await ready(2)
+  const worker = nodes[1]!
+  const rollback = { kind: 'rollbackTalos' as const, node_id: worker.id }
+
+  test('a server that Steelyard has not upgraded has no version to go back to', async () => {
+    expect((await plan(cluster.id, rollback)).checks.find((c) => c.check === 'before')).toMatchObject({ ok: false })
+  })
+
+  test('a server goes back to the version before a staged upgrade, alone, and is upgraded again by the same upgrade', { timeout: 90_000 }, async () => {
+    const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9', stage: true }
+    expect((await plan(cluster.id, upgrade)).groups[1]!.steps[0]!.key).toBe(`drain/${worker.id}`)
+    expect(await world.ended((await world.change(cluster.id, upgrade)).id)).toMatchObject({ status: 'done' })
+    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
+    expect(await world.ended((await world.change(cluster.id, rollback)).id)).toMatchObject({ status: 'done' })
+    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.8'])
+    expect(world.machine(worker).disk.state.config).toContain(':v1.13.8')
+    expect(cordoned(nodes[0]!)).toEqual([])
+    const again = await plan(cluster.id, upgrade)
+    expect(again.groups.flatMap((g) => g.name ?? [])).toEqual([worker.name])
+    expect(await world.ended((await world.change(cluster.id, upgrade)).id)).toMatchObject({ status: 'done' })
+    expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
+  })
+})

@@ -1,0 +1,57 @@
+/** For tests of upgrades: ready clusters, plans, and what the machines did. */
+import { expect } from 'vitest'
+import { type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
+import type { ClusterWorld } from '../../testing/world.ts'
+
+export function upgradeWorld(world: ClusterWorld) {
+  const { admin } = world
+  return {
+    /** A ready cluster of the next servers, with an older Talos than the newest. */
+    ready: async (
+      count: number,
+      asked: Parameters<ClusterWorld['create']>[1] = { talos_version: 'v1.13.8' },
+    ): Promise<{ nodes: Server[]; cluster: Cluster }> => {
+      const nodes = world.take(count)
+      const { cluster, operation } = await world.create(nodes, asked)
+      expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
+      return { nodes, cluster }
+    },
+
+    plan: async (clusterId: string, change: ClusterChangeAsked) => {
+      const called = await admin.call(clusterPlan, { params: { id: clusterId }, body: { change } })
+      if (!called.answer) throw new Error(called.text)
+      return called.answer
+    },
+
+    versions: (nodes: readonly Server[]): string[] => nodes.map((n) => world.machine(n).talosVersion),
+    /** How often the machines have written another Talos. */
+    upgrades: (nodes: readonly Server[]): number[] => nodes.map((n) => world.machine(n).disk.state.counters.upgrades),
+    /** Names of the nodes that Kubernetes gives no pods. */
+    cordoned: (controlPlane: Server): string[] =>
+      Object.values(kubernetesOf(world.machine(controlPlane))!.state.kubernetes.objects)
+        .map(({ body }) => body as { kind?: string; metadata: { name: string }; spec?: { unschedulable?: boolean } })
+        .filter(({ kind, spec }) => kind === 'Node' && spec?.unschedulable === true)
+        .map(({ metadata }) => metadata.name),
+
+    /** Looks at the machines all the time: in which order they run the version, how many are away at once, and whether etcd ever lost its quorum. */
+    watch: (clusterName: string, nodes: readonly Server[], version: string) => {
+      const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === clusterName)!
+      const seen = { order: [] as string[], mostAway: 0, quorumLost: 0 }
+      const timer = setInterval(() => {
+        const away = nodes.filter((n) => world.machine(n).stage.stage !== 'running')
+        seen.mostAway = Math.max(seen.mostAway, away.length)
+        if (!etcd.hasQuorum) seen.quorumLost++
+        for (const n of nodes) if (world.machine(n).talosVersion === version && !seen.order.includes(n.name)) seen.order.push(n.name)
+      }, 3)
+      return { seen, stop: () => clearInterval(timer) }
+    },
+  }
+}
+
+/** Keys of the steps with a status, without the servers' ids. */
+export const stepsThat = ({ steps }: Operation, status: Operation['steps'][number]['status']): string[] =>
+  steps.filter((s) => s.status === status).map((s) => s.key.split('/')[0]!)

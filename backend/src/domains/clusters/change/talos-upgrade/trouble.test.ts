@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import { clusterServerFailure } from '#contract/clusters/clusters.ts'
+import { operationRetry } from '#contract/operations.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../../testing/world.ts'
+import { stepsThat, upgradeWorld } from './testing.ts'
+
+const world = await clusterWorld({ servers: 10 })
+const { admin } = world
+const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
+const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
+
+test('a canary that comes back with its old version stops everything, runs workload again, and is upgraded by a retry', { timeout: 120_000 }, async () => {
+  const { nodes, cluster } = await ready(3)
+  const [controlPlane, other, canary] = nodes
+  await addFault(world.machine(canary!), { kind: 'bad-boot', times: 1 })
+  const { id } = await world.change(cluster.id, { ...upgrade, canary: canary!.id })
+  const failed = await world.ended(id)
+  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(`^${canary!.name} came back with Talos v1.13.8 instead of v1.13.9`) })
+  expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
+  expect(versions(nodes)).toEqual(['v1.13.8', 'v1.13.8', 'v1.13.8'])
+  expect(upgrades([controlPlane!, other!])).toEqual([0, 0])
+  expect(cordoned(controlPlane!)).toEqual([])
+  expect((await world.cluster(cluster.id)).talos_version).toBe('v1.13.8')
+  const kept = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: canary!.id } })).answer!
+  expect(kept.reason).toContain('came back with Talos v1.13.8')
+
+  expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeUndefined()
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+  expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9', 'v1.13.9'])
+  expect(cordoned(controlPlane!)).toEqual([])
+})
+
+test('an installer that fails stops the upgrade in its own words before the workload is moved', { timeout: 120_000 }, async () => {
+  const { nodes, cluster } = await ready(2)
+  const worker = nodes[1]!
+  await addFault(world.machine(worker), { kind: 'fail-upgrade', times: 100 })
+  const { id } = await world.change(cluster.id, upgrade)
+  const failed = await world.ended(id)
+  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(/could not write Talos v1\.13\.9: the installer failed with exit code 1/) })
+  expect(stepsThat(failed, 'done')).toEqual(['image'])
+  expect(upgrades(nodes)).toEqual([0, 0])
+  await clearFaults(world.machine(worker))
+  await admin.call(operationRetry, { params: { id }, body: {} })
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+})
+
+test('an image that the machine can not pull fails with the words of the registry', { timeout: 120_000 }, async () => {
+  const { nodes, cluster } = await ready(1)
+  await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: ':v1.13.9' })
+  const { id } = await world.change(cluster.id, upgrade)
+  expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/could not write .*not found/) })
+  expect(versions(nodes)).toEqual(['v1.13.8'])
+  await clearFaults(world.machine(nodes[0]!))
+})
+
+test('an upgrade is refused while a member of etcd has an alarm, and while a server does not answer', { timeout: 120_000 }, async () => {
+  const { nodes, cluster } = await ready(2)
+  await addFault(world.machine(nodes[0]!), { kind: 'etcd-alarm', alarm: 'nospace' })
+  expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'etcd')).toMatchObject({ ok: false, message: expect.stringContaining('NOSPACE') })
+  await clearFaults(world.machine(nodes[0]!))
+  await world.machine(nodes[1]!).lifecycle.powerOff()
+  const called = await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: upgrade } })
+  expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining(`${nodes[1]!.name} does not answer`) })
+  world.machine(nodes[1]!).lifecycle.powerOn()
+})
