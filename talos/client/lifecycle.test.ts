@@ -65,10 +65,8 @@ describe('upgrade', () => {
     await expect(client.rollback()).rejects.toMatchObject({ kind: 'failed_precondition', message: 'system disk not found' })
   })
 
-  test.each([
-    ['0b5f3b0c-6a3c-4a52-9f0e-3f0d0c8b9a11\n', '0b5f3b0c-6a3c-4a52-9f0e-3f0d0c8b9a11'],
-    ['x'.repeat(10_000), null],
-  ])('the id of a boot is read, or refused', async (text, id) => {
+  test('the id of a boot is read, and an endless answer is refused', async () => {
+    let text = '0b5f3b0c-6a3c-4a52-9f0e-3f0d0c8b9a11\n'
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         async *read() {
@@ -76,7 +74,8 @@ describe('upgrade', () => {
         },
       }),
     )
-    if (id === null) await expect(client.bootId()).rejects.toMatchObject({ kind: 'invalid_data' })
-    else expect(await client.bootId()).toBe(id)
+    expect(await client.bootId()).toBe('0b5f3b0c-6a3c-4a52-9f0e-3f0d0c8b9a11')
+    text = 'x'.repeat(10_000)
+    await expect(client.bootId()).rejects.toMatchObject({ kind: 'invalid_data' })
   })
 })
