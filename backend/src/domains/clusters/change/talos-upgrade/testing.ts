@@ -4,7 +4,7 @@ import { type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
+import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import type { ClusterWorld } from '../../testing/world.ts'
 
 export function upgradeWorld(world: ClusterWorld) {
