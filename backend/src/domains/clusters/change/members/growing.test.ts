@@ -57,6 +57,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     for (const node of [cp4, cp5, worker])
       expect(await world.server(node.id)).toMatchObject({ status: 'ready', operation_id: null, kubernetes: { ready: true } })
     expect(world.etcds(cluster.name)).toBe(1)
+    expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
   })
 
   test('what prevents the growth is refused before anything moves', { timeout: 240_000 }, async () => {

@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { clusterChange, type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterServerReplace, type NewClusterAsked } from '#contract/clusters/clusters.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { handOn } from '#simulator/src/kubernetes/hand.ts'
+import { operationCancel } from '#contract/operations.ts'
+import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
 const world = await clusterWorld({ servers: 60, seed: 'departing' })
@@ -49,6 +52,7 @@ describe.concurrent('removing servers from a running cluster', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
     expect(etcdOf(nodes[0]!)).toEqual(namesOf(nodes.slice(0, 3)))
     expect(world.nodeNames(nodes[0]!).toSorted()).toEqual(namesOf([...nodes.slice(0, 3), nodes[6]!]))
+    expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
     for (const node of [cp4, cp5, worker]) {
       await isFree(node)
       expect(world.machine(node).disk.state.counters.resets).toBe(1)
@@ -101,6 +105,46 @@ describe.concurrent('removing servers from a running cluster', () => {
   })
 })
 
+describe.concurrent('the workload of a server that leaves', () => {
+  test(
+    'a budget that forbids the drain keeps the server; a cancel lets it run workload again, and a wider budget lets it leave',
+    { timeout: 240_000 },
+    async () => {
+      const nodes = world.take(4)
+      const cluster = await ready(nodes, {
+        servers: nodes.map((n, i) => ({ node_id: n.id, role: i === 0 ? ('control_plane' as const) : ('worker' as const) })),
+      })
+      const hand = handOn(world.simulator.world, cluster.name)!
+      hand.addWorkload({ name: 'counter', replicas: 3, minAvailable: 3 })
+      const pods = () =>
+        Object.values(kubernetesOf(world.machine(nodes[0]!))!.state.kubernetes.objects).map(({ body }) => body as Record<string, Record<string, unknown>>)
+      const running = (node: Server) =>
+        pods().filter((b) => (b['kind'] as unknown) === 'Pod' && b['spec']!['nodeName'] === node.name && String(b['metadata']!['name']).startsWith('counter-'))
+      const worker = (await world.until(
+        async () => nodes.slice(1).find((n) => running(n).length > 0),
+        (n) => n !== undefined,
+      ))!
+      const change = { kind: 'shrink' as const, servers: [{ node_id: worker.id }] }
+      const { id } = await world.change(cluster.id, change)
+      await world.until(
+        () => world.operation(id),
+        (o) => o.steps.some((s) => s.key === `drain/${worker.id}` && /counter-\d can't be moved: .*disruption budget/.test(s.reason ?? '')),
+      )
+      await admin.call(operationCancel, { params: { id } })
+      expect(await world.ended(id, 150_000)).toMatchObject({ status: 'cancelled' })
+      const nodeOf = () => pods().find((b) => (b['kind'] as unknown) === 'Node' && b['metadata']!['name'] === worker.name)
+      expect(nodeOf()!['spec']?.['unschedulable'] ?? false).toBe(false)
+      expect(await world.server(worker.id)).toMatchObject({ status: 'ready', operation_id: null, cluster: { id: cluster.id } })
+      world.machine(nodes[0]!).etcdCluster!.change(() => {
+        for (const budget of pods().filter((b) => (b['kind'] as unknown) === 'PodDisruptionBudget')) budget['spec']!['minAvailable'] = 2
+      })
+      const again = await world.change(cluster.id, change)
+      expect(await world.ended(again.id, 150_000)).toMatchObject({ status: 'done' })
+      expect(hand.show()).toMatchObject({ counters: { quorumLosses: 0, budgetBreaches: 0 }, workloads: [{ isIntact: true, ready: 3 }] })
+    },
+  )
+})
+
 describe.concurrent('replacing a server of a running cluster', () => {
   test('a dead control plane is removed from etcd before the new one joins, and does no harm when it comes back', { timeout: 240_000 }, async () => {
     const nodes = world.take(4)
@@ -146,6 +190,7 @@ describe.concurrent('replacing a server of a running cluster', () => {
     expect(end).toMatchObject({ status: 'done' })
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1, workers: 1 })
     expect(etcdOf(spare)).toEqual([spare.name])
+    expect(world.machine(spare).etcdCluster!.counters.quorumLosses).toBe(0)
     await isFree(nodes[0]!)
   })
 })
@@ -165,5 +210,6 @@ describe.concurrent('changing the role of a server', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 2, workers: 1 })
     expect(etcdOf(a)).toEqual(namesOf([nodes[0]!, a]))
     expect(world.machine(b).disk.state.counters.resets).toBe(2)
+    expect(world.machine(a).etcdCluster!.counters.quorumLosses).toBe(0)
   })
 })
