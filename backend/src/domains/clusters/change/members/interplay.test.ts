@@ -1,0 +1,107 @@
+/** Changes of a cluster's servers meet other requests and trouble: deletion, removal by force, a server that dies in the middle, a retry. */
+import { describe, expect, test } from 'vitest'
+import { type Cluster, clusterDelete, clusterGet, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { operationGet, operationRetry } from '#contract/operations.ts'
+import { type Server, serverRemove } from '#contract/servers/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../../testing/world.ts'
+
+const world = await clusterWorld({ servers: 16, seed: 'interplay' })
+const { admin } = world
+
+const ready = async (nodes: readonly Server[], asked: Partial<NewClusterAsked> = {}): Promise<Cluster> => {
+  const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com', ...asked })
+  expect((await world.ended(operation.id, 120_000)).status).toBe('done')
+  return world.cluster(cluster.id)
+}
+const workers = (nodes: readonly Server[]) => nodes.map((n) => ({ node_id: n.id, role: 'worker' as const }))
+const dark = async (node: Server) => {
+  await world.machine(node).lifecycle.powerOff()
+  await world.until(
+    () => world.server(node.id),
+    (s) => s.talos.reachable === false,
+  )
+}
+
+describe.concurrent('changes of servers and other requests', () => {
+  test('after a failed growth the cluster can be deleted, and servers that waited for their turn are free', { timeout: 240_000 }, async () => {
+    const nodes = world.take(1)
+    const [ill, waits] = world.take(2) as [Server, Server]
+    const cluster = await ready(nodes)
+    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
+    const servers = [ill, waits].map((n) => ({ node_id: n.id, role: 'control_plane' as const }))
+    const { id } = await world.change(cluster.id, { kind: 'grow', servers })
+    expect(await world.ended(id, 150_000)).toMatchObject({ status: 'failed' })
+    expect(await world.server(waits.id)).toMatchObject({ cluster: { id: cluster.id }, operation_id: null })
+    expect(world.machine(waits).disk.state.counters.applies).toBe(0)
+    await clearFaults(world.machine(ill))
+    const deletion = await admin.call(clusterDelete, { params: { id: cluster.id } })
+    expect(await world.ended(deletion.answer!.operation.id, 150_000)).toMatchObject({ status: 'done' })
+    expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
+    for (const node of [ill, waits]) expect(await world.server(node.id)).toMatchObject({ cluster: null, operation_id: null })
+  })
+
+  test('a failed growth is given up by removing its servers, and the cluster can grow again with others', { timeout: 240_000 }, async () => {
+    const nodes = world.take(1)
+    const [ill, waits, other] = world.take(3) as [Server, Server, Server]
+    const cluster = await ready(nodes)
+    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
+    const servers = [ill, waits].map((n) => ({ node_id: n.id, role: 'control_plane' as const }))
+    expect(await world.ended((await world.change(cluster.id, { kind: 'grow', servers })).id, 150_000)).toMatchObject({ status: 'failed' })
+    const given = await world.change(cluster.id, { kind: 'shrink', servers: [ill, waits].map((n) => ({ node_id: n.id })) })
+    expect(await world.ended(given.id, 150_000)).toMatchObject({ status: 'done' })
+    for (const node of [ill, waits]) expect(await world.server(node.id)).toMatchObject({ cluster: null, operation_id: null })
+    const again = await world.change(cluster.id, { kind: 'grow', servers: workers([other]) })
+    expect(await world.ended(again.id, 150_000)).toMatchObject({ status: 'done' })
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1, workers: 1 })
+  })
+
+  test('a joining server that dies and is removed by force does not stop the others', { timeout: 240_000 }, async () => {
+    const nodes = world.take(1)
+    const [dead, well] = world.take(2) as [Server, Server]
+    const cluster = await ready(nodes)
+    await addFault(world.machine(dead), { kind: 'vanish', stage: 'installing' })
+    const { id } = await world.change(cluster.id, { kind: 'grow', servers: workers([dead, well]) })
+    await world.until(
+      () => world.server(dead.id),
+      (s) => s.talos.reachable === false && !world.machine(dead).isOn,
+    )
+    const removed = await admin.call(serverRemove, { params: { id: dead.id }, query: { force: 'true' } })
+    expect(removed.problem).toBeUndefined()
+    const end = await world.ended(id, 150_000)
+    expect(end).toMatchObject({ status: 'done' })
+    expect(end.steps.find((s) => s.key === `join/${dead.id}`)).toMatchObject({ status: 'skipped', reason: `${dead.name} was removed by force` })
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 1 })
+  })
+})
+
+test('a server that dies before its reset fails the change and stays in the cluster; a retry removes it after it is back', { timeout: 240_000 }, async () => {
+  const nodes = world.take(2)
+  const cluster = await ready(nodes)
+  const worker = nodes[1]!
+  const { id } = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: worker.id }] })
+  await dark(worker)
+  const end = await world.until(
+    () => world.operation(id),
+    (o) => o.ended_at !== null || o.steps.some((s) => s.key === `reset/${worker.id}` && s.status === 'waiting'),
+  )
+  expect(end.status).toBe('running')
+  world.backend.clock.advance(46 * 60_000)
+  const again = await world.backend.signIn({ role: 'admin' })
+  const failed = await world.until(
+    async () => (await again.call(operationGet, { params: { id } })).answer!,
+    (o) => o.ended_at !== null,
+  )
+  expect(failed).toMatchObject({ status: 'failed', reason: expect.stringContaining('does not answer') })
+  const now = (await again.call(clusterGet, { params: { id: cluster.id } })).answer!
+  expect(now.servers.map((s) => s.node_id)).toContain(worker.id)
+  world.machine(worker).lifecycle.powerOn()
+  expect((await again.call(operationRetry, { params: { id } })).status).toBe(200)
+  const done = await world.until(
+    async () => (await again.call(operationGet, { params: { id } })).answer!,
+    (o) => o.ended_at !== null,
+    150_000,
+  )
+  expect(done).toMatchObject({ status: 'done' })
+  expect(world.machine(worker).disk.state.counters.resets).toBe(1)
+})
