@@ -4,7 +4,7 @@ import { type Cluster, clusterServerReplace, type NewClusterAsked } from '#contr
 import type { Server } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { operationCancel } from '#contract/operations.ts'
-import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
+import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
 const world = await clusterWorld({ servers: 60, seed: 'departing' })
@@ -29,6 +29,14 @@ const etcdOf = (node: Server) =>
     .machine(node)
     .etcdCluster!.state.members.map((m) => m.name)
     .toSorted()
+interface Thing {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: Record<string, unknown>
+}
+/** Objects of the simulated cluster. */
+const thingsOf = (controlPlane: Server): Thing[] =>
+  Object.values(kubernetesOf(world.machine(controlPlane))!.state.kubernetes.objects).map((one) => (one as { readonly body: unknown }).body as Thing)
 const namesOf = (nodes: readonly Server[]) => nodes.map((n) => n.name).toSorted()
 const isFree = async (node: Server) => expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
 
@@ -116,10 +124,8 @@ describe.concurrent('the workload of a server that leaves', () => {
       })
       const hand = handOn(world.simulator.world, cluster.name)!
       hand.addWorkload({ name: 'counter', replicas: 3, minAvailable: 3 })
-      const pods = () =>
-        Object.values(kubernetesOf(world.machine(nodes[0]!))!.state.kubernetes.objects).map(({ body }) => body as Record<string, Record<string, unknown>>)
-      const running = (node: Server) =>
-        pods().filter((b) => (b['kind'] as unknown) === 'Pod' && b['spec']!['nodeName'] === node.name && String(b['metadata']!['name']).startsWith('counter-'))
+      const things = () => thingsOf(nodes[0]!)
+      const running = (node: Server) => things().filter((b) => b.kind === 'Pod' && b.spec['nodeName'] === node.name && b.metadata.name.startsWith('counter-'))
       const worker = (await world.until(
         async () => nodes.slice(1).find((n) => running(n).length > 0),
         (n) => n !== undefined,
@@ -132,11 +138,11 @@ describe.concurrent('the workload of a server that leaves', () => {
       )
       await admin.call(operationCancel, { params: { id } })
       expect(await world.ended(id, 150_000)).toMatchObject({ status: 'cancelled' })
-      const nodeOf = () => pods().find((b) => (b['kind'] as unknown) === 'Node' && b['metadata']!['name'] === worker.name)
-      expect(nodeOf()!['spec']?.['unschedulable'] ?? false).toBe(false)
+      const nodeOf = () => things().find((b) => b.kind === 'Node' && b.metadata.name === worker.name)
+      expect(nodeOf()!.spec['unschedulable'] ?? false).toBe(false)
       expect(await world.server(worker.id)).toMatchObject({ status: 'ready', operation_id: null, cluster: { id: cluster.id } })
       world.machine(nodes[0]!).etcdCluster!.change(() => {
-        for (const budget of pods().filter((b) => (b['kind'] as unknown) === 'PodDisruptionBudget')) budget['spec']!['minAvailable'] = 2
+        for (const budget of things().filter((b) => b.kind === 'PodDisruptionBudget')) budget.spec['minAvailable'] = 2
       })
       const again = await world.change(cluster.id, change)
       expect(await world.ended(again.id, 150_000)).toMatchObject({ status: 'done' })
