@@ -103,6 +103,7 @@ interface Counters {
     readonly applies: number
     readonly resets: number
     readonly bootstraps: number
+    readonly boots: number
   }[]
   readonly clusters: readonly { readonly name: string; readonly etcdMade: number; readonly bootstrapCalls: number; readonly members: number }[]
 }
@@ -119,7 +120,7 @@ export interface SiteOptions {
   servers: number
   seed: string
   speed?: number
-  special?: Record<number, { slowness: number }>
+  special?: Record<number, object>
 }
 
 export async function startSimulator(folder: string, options: SiteOptions & { speed: number }): Promise<SimulatorProcess> {

@@ -80,14 +80,15 @@ test('a secret in a patch is neither shown nor stored in the operation', async (
 
 test('only the server that must restart is drained, restarts once, and runs workload again', async () => {
   const worker = nodes[4]!
+  const booted = boots(worker)
   await admin.call(patchCreate, { params: { id: worker.id }, body: patchNamed('devices', udev) })
   await world.until(
-    () => Promise.resolve(configOf(worker)),
-    (text) => text.includes('udev'),
+    () => Promise.resolve(boots(worker)),
+    (n) => n === booted + 1,
   )
   await world.until(
     () => world.server(worker.id),
-    (s) => s.kubernetes?.ready === true,
+    (s) => s.talos.stage === 'running' && s.kubernetes?.ready === true,
   )
   const before = nodes.map(boots)
   const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '60'))], { remove: ['devices'] })

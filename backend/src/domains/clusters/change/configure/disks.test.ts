@@ -1,24 +1,18 @@
 /** A change of the workload disks of a server of a running cluster. */
 import { expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { addFault } from '#simulator/src/machine/trouble.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
-const world = await clusterWorld({ servers: 6, seed: 'disks' })
+const world = await clusterWorld({ servers: 1, seed: 'disks', special: { 1: { contents: { nvme1n1: 'ext4', nvme2n1: 'xfs' } } } })
 const { admin } = world
-const all = world.take(6)
-const node = all.find((n) => world.machine(n).hardware.disks.length > 2)!
+const [node] = world.take(1) as [Server]
 const { cluster, operation: creation } = await world.create([node])
 await world.ended(creation.id)
 const params = { id: cluster.id }
 const machine = world.machine(node)
 const system = `/dev/${machine.systemDisk}`
-const [first, second] = machine.hardware.disks.map((d) => `/dev/${d.name}`).filter((device) => device !== system) as [string, string]
-await addFault(machine, { kind: 'disks', what: 'filled' })
-await world.until(
-  () => world.server(node.id),
-  (s) => s.resources.disks.filter((d) => d.content === 'ext4 "data"').length >= 2,
-)
+const [first, second] = ['/dev/nvme1n1', '/dev/nvme2n1']
 const contentOf = (device: string) => machine.disk.state.contents?.[device.slice('/dev/'.length)]
 
 const change = (more: object) => ({ kind: 'disks' as const, node_id: node.id, ...more })
@@ -50,7 +44,7 @@ test('an added disk is recorded, and a disk with content must be confirmed first
   expect(plan.warnings).toEqual([`${first} and ${second} will be wiped when ${node.name} leaves the cluster`])
   expect(plan.disks.map((d) => [d.device, d.content])).toEqual([
     [first, 'ext4 "data"'],
-    [second, 'ext4 "data"'],
+    [second, 'xfs "backup"'],
   ])
   expect((await admin.call(clusterChange, { params, body: { change: change({ add: [first, second] }) } })).problem).toMatchObject({
     code: 'disk_not_confirmed',
@@ -62,10 +56,10 @@ test('an added disk is recorded, and a disk with content must be confirmed first
 test('a removed disk is wiped only if that was asked for, and the other one keeps its content', async () => {
   expect(await make({ remove: [second] })).toMatchObject({ status: 'done' })
   expect(await workloadDisks()).toEqual([first])
-  expect([contentOf(first), contentOf(second)]).toEqual(['ext4', 'ext4'])
+  expect([contentOf(first), contentOf(second)]).toEqual(['ext4', 'xfs'])
   const ended = await make({ remove: [first], wipe: true })
   expect(ended).toMatchObject({ status: 'done', reason: null })
   expect(ended.steps.map((s) => s.title)[0]).toBe(`Wipe ${first} of ${node.name}`)
   expect(await workloadDisks()).toEqual([])
-  expect([contentOf(first), contentOf(second)]).toEqual([undefined, 'ext4'])
+  expect([contentOf(first), contentOf(second)]).toEqual([undefined, 'xfs'])
 })
