@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { operationRetry } from '#contract/operations.ts'
+import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { imagesOf } from '#talos/config/compare.ts'
@@ -52,11 +53,25 @@ test('the plan updates the control planes program by program, then the kubelets,
   expect((await planOf(to('1.36.3', { drain: true }))).groups.filter((g) => g.drains)).toHaveLength(5)
 })
 
+test('an API that the new version no longer serves is named, unless its failure is accepted; one that goes later is a warning', async () => {
+  const hand = handOn(world.simulator.world, cluster.name)!
+  hand.callDeprecated({ group: 'resource.k8s.io', version: 'v1alpha3', resource: 'resourceclaims', subresource: '', removed_release: '1.36' })
+  hand.callDeprecated({ group: '', version: 'v1', resource: 'componentstatuses', subresource: '', removed_release: '1.40' })
+  const refused = await planOf(to('1.36.3'))
+  expect(refused.checks.filter((c) => !c.ok).map((c) => c.message)).toEqual([
+    'Programs of the cluster use APIs that Kubernetes 1.36 no longer serves: resourceclaims of resource.k8s.io/v1alpha3. Update these programs first, or accept that their calls fail',
+  ])
+  expect(refused.warnings).toContain('Programs use APIs that a later Kubernetes no longer serves: componentstatuses of v1 (until 1.39)')
+  const accepted = await planOf(to('1.36.3', { accept_removed_apis: true }))
+  expect(accepted.checks.filter((c) => !c.ok)).toEqual([])
+  expect(accepted.warnings[0]).toContain('resourceclaims of resource.k8s.io/v1alpha3')
+})
+
 test('a missing image stops the upgrade before anything changes, and a retry goes on when it is there', async () => {
   const worker = nodes[4]!
   const before = nodes.map(imagesAt)
   await addFault(world.machine(worker), { kind: 'image-missing', image: 'kubelet:v1.36.3' })
-  const { id } = await world.change(cluster.id, to('1.36.3'))
+  const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
   const failed = await world.ended(id)
   expect(failed).toMatchObject({ status: 'failed', reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`) })
   expect(nodes.map(imagesAt)).toEqual(before)
