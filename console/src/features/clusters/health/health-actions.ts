@@ -19,6 +19,7 @@ const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<Hea
   kubernetes_api: { problem: ['replace'] },
   nodes: { problem: ['replace'] },
   talos: { attention: ['upgradeTalos'] },
+  kubernetes: { attention: ['upgradeKubernetes'] },
 }
 
 /** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
@@ -36,7 +37,8 @@ export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, n
     case 'configuration':
       return [...changes, ...servers(drift)]
     case 'talos':
-      return versions.talos.next === null ? [] : changes
+    case 'kubernetes':
+      return versions[topic].next === null ? [] : changes
     default:
       return changes
   }
