@@ -129,7 +129,7 @@ export const changeScreens: readonly Screen[] = [
     name: 'change-endpoint',
     path: (w) => `/infra/clusters/${w.ready.id}/change/endpoint`,
     async ready(page) {
-      await page.getByLabel('New endpoint').fill('api.poz.example.com')
+      await page.getByRole('textbox', { name: 'New endpoint' }).fill('api.poz.example.com')
       await press(page, 'Show the plan')
       await page.getByRole('heading', { name: 'What happens' }).waitFor()
     },
