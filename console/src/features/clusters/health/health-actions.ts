@@ -39,6 +39,8 @@ export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, n
     case 'talos':
     case 'kubernetes':
       return versions[topic].next === null ? [] : changes
+    case 'snapshot':
+      return [...changes, { label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') }]
     default:
       return changes
   }

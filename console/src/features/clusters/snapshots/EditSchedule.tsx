@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { type SnapshotSchedule, snapshotScheduleGet, snapshotScheduleSet, SnapshotScheduleWish } from '#contract/clusters/changes/snapshots.ts'
+import { no, yes } from '#contract/rule.ts'
 import { storeList } from '#contract/stores.ts'
 import { call } from '../../../api/client.ts'
 import { invalidate, query } from '../../../api/query.ts'
 import { readBy } from '../../../lib/fields.ts'
+import { paths } from '../../../lib/paths.ts'
 import { curlOf } from '../../../lib/shell.ts'
 import { fieldsFor } from '../../../ui/form/fields.tsx'
 import { FormDialog } from '../../../ui/form/FormDialog.tsx'
@@ -64,10 +66,13 @@ export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; 
       title={`Snapshots of ${cluster.name}`}
       submit="Save schedule"
       busyText="Saving"
+      can={stores?.items.length === 0 ? no('Add a store first') : yes}
       command={<AsCommand complete={form.read.ok} api={curlOf(snapshotScheduleSet, { id: cluster.id }, form.read.ok ? form.read.body : {})} />}
     >
       {stores?.items.length === 0 ? (
-        <Alert tone="warn">There is no store yet. An admin adds one under Admin, Stores.</Alert>
+        <Alert tone="warn">
+          There is no store yet. An admin adds one under <a href={paths.stores()}>Stores</a>.
+        </Alert>
       ) : (
         <Choose name="store_id" label="Store" placeholder="Choose a store" options={(stores?.items ?? []).map((s) => ({ value: s.id, text: s.name }))} />
       )}

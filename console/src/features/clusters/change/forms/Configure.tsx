@@ -69,7 +69,9 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
               <Text name="name" label="Name of the patch" autoCapitalize="none" />
               <Text name="weight" label="Weight" note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`} inputMode="numeric" />
             </div>
-            <CodeEditor label="Patch, YAML" value={body} onValue={(to) => form.set({ body: to })} />
+            <div className={css['editor']}>
+              <CodeEditor label="Patch, YAML" value={body} onValue={(to) => form.set({ body: to })} />
+            </div>
             <Problem text={form.errorOf('body')} />
             <Area name="remove" label="Patches to remove" optional hint="Names, one per line" rows={2} mono />
             <ServerPick
