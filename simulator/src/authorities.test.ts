@@ -7,7 +7,8 @@ import { mintKubernetesClient } from '#talos/pki/certificates.ts'
 import { standardKey } from '#talos/pki/keys.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
-import { cluster, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import { as } from './testing/kubernetes.ts'
 import type { Machine } from './machine/machine.ts'
 
 /**
@@ -125,4 +126,24 @@ test('a worker that does not accept the new authority of Kubernetes is locked ou
   await until('the worker has a new certificate', () => worker!.nodeReady && worker!.disk.state.kubelet!.ca.trim() === other.certs.k8s.crt.trim())
   await give(await openSecure(machine!, bundle), machine!, 'cluster', dropped!)
   await until('all are ready', () => machine!.stage.ready && worker!.stage.ready)
+})
+
+test('an API server without the key of a Secret cannot read it, and reads it with the key', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes
+  const ask = await as(bundle, machine!.plan.address)
+  const secrets = '/api/v1/namespaces/default/secrets'
+  await ask('POST', secrets, { metadata: { name: 'a' }, stringData: { b: 'c' } })
+  const key = bundle.secrets.secretboxEncryptionSecret!
+  await edit(machine!, bundle, key, Buffer.alloc(32, 7).toString('base64'))
+  expect(await ask('GET', `${secrets}/a`)).toMatchObject({
+    status: 500,
+    body: {
+      message: 'Internal error occurred: unable to transform key "/registry/secrets/default/a": output array was not large enough for encryption',
+    },
+  })
+  expect((await ask('GET', secrets)).status).toBe(500)
+  await edit(machine!, bundle, Buffer.alloc(32, 7).toString('base64'), key)
+  expect((await ask('GET', `${secrets}/a`)).status).toBe(200)
 })

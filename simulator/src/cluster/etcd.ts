@@ -42,6 +42,8 @@ export interface StoredObject {
   body: Record<string, unknown>
   /** Fields by field manager, for server-side apply. */
   managers: Record<string, string[]>
+  /** The key with which the API server has encrypted the object: its kind and a hash of it. Plain if undefined. */
+  key?: string
 }
 
 interface Stored {

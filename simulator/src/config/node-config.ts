@@ -73,6 +73,9 @@ export const readNodeConfig = (loaded: Loaded) => {
       secret: text(cluster.secret),
       endpoint: text(controlPlane.endpoint),
       token: text(cluster.token),
+      /** Keys of the API server's encryption of Secrets, empty if not set. */
+      secretboxSecret: text(cluster.secretboxEncryptionSecret),
+      aescbcSecret: text(cluster.aescbcEncryptionSecret),
       discovery: object(cluster.discovery).enabled === true,
       ca: pair(cluster.ca),
       acceptedCas: list(cluster.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),

@@ -6,6 +6,7 @@ import { about } from './discovery.ts'
 import { authorize, type User, review, reviewAt } from './access.ts'
 import { patched } from './changing/patch.ts'
 import { settle } from './defaults.ts'
+import { keysOf } from './encryption.ts'
 import { apiVersionOf, BUILT_IN } from './kinds.ts'
 import { observeNodes, presentNode } from './nodes.ts'
 import { Objects, type Target } from './objects.ts'
@@ -36,7 +37,7 @@ const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the serv
 export const answer = (machine: Machine, cluster: EtcdCluster, user: User, request: Request): Answer => {
   const { method } = request
   const { pathname, searchParams: query } = request.url
-  const objects = new Objects(cluster, machine.world.clock.now)
+  const objects = new Objects(cluster, machine.world.clock.now, keysOf(machine))
   const kindOfReview = reviewAt(pathname)
   if (kindOfReview !== null) {
     if (method !== 'POST') throw notAllowed()

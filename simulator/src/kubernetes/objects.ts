@@ -7,6 +7,7 @@ import { apiVersionOf, BUILT_IN, builtIn, type ResourceKind } from './kinds.ts'
 import { METALLB_POOLS } from './balancing/definitions.ts'
 import { refusedPool } from './balancing/metallb.ts'
 import { FIRST_OBJECTS } from './defaults.ts'
+import { decrypt, type Keys } from './encryption.ts'
 import { historyOf } from './watch.ts'
 import { badRequest, conflict, notFound, Refusal } from './refusal.ts'
 
@@ -20,10 +21,13 @@ export interface Target {
 export class Objects {
   readonly #cluster: EtcdCluster
   readonly #now: () => number
+  readonly #keys: Keys | null
 
-  constructor(cluster: EtcdCluster, now: () => number) {
+  /** `keys`: those of the API server that reads and writes. Without them, Secrets are read whatever their key is. */
+  constructor(cluster: EtcdCluster, now: () => number, keys: Keys | null = null) {
     this.#cluster = cluster
     this.#now = now
+    this.#keys = keys
     if (Object.keys(cluster.state.kubernetes.objects).length > 0) return
     this.together(() => {
       for (const { plural, body } of FIRST_OBJECTS) this.create(builtIn(plural), '', body, 'kube-apiserver')
@@ -62,7 +66,9 @@ export class Objects {
   }
 
   list(kind: ResourceKind, namespace: string): Body[] {
-    return this.#stored(`${kind.group}/${kind.plural}/${namespace === '' ? '' : `${namespace}/`}`).map(({ body }) => body)
+    const found = this.#stored(`${kind.group}/${kind.plural}/${namespace === '' ? '' : `${namespace}/`}`)
+    if (this.#keys) for (const stored of found) decrypt(stored, this.#keys)
+    return found.map(({ body }) => body)
   }
 
   has(target: Target): boolean {
@@ -77,6 +83,7 @@ export class Objects {
   get(target: Target): Body {
     const stored = this.#objects[keyOf(target)]
     if (!stored) throw notFound(qualified(target.kind), target.name)
+    if (this.#keys) decrypt(stored, this.#keys)
     return stored.body
   }
 
@@ -244,9 +251,11 @@ export class Objects {
     this.#admit(target, body)
     if (dryRun) return body
     const before = kubernetes.objects[keyOf(target)]?.body ?? null
+    const isSecret = target.kind.plural === 'secrets' && target.kind.group === ''
+    const key = isSecret ? (this.#keys ? this.#keys[0] : kubernetes.objects[keyOf(target)]?.key) : undefined
     this.#cluster.change((state) => {
       state.kubernetes.resourceVersion = next
-      state.kubernetes.objects[keyOf(target)] = { body, managers: stored.managers }
+      state.kubernetes.objects[keyOf(target)] = { body, managers: stored.managers, ...(key !== undefined && { key }) }
     })
     historyOf(this.#cluster).add({ version: next, kind: target.kind, namespace: target.namespace, before, after: body })
     return body
