@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { serverList } from '#contract/servers/servers.ts'
+import { startApi } from '../../testing/api.ts'
+import { startCli } from '../../testing/cli.ts'
+import { aCluster, anOperation, aServer, id, pageOf } from '../../testing/things.ts'
+
+const seen = '0'.repeat(64)
+
+async function ready() {
+  const api = await startApi()
+  const servers = [
+    { node_id: id(1), name: 'cp-1', role: 'control_plane' as const },
+    { node_id: id(2), name: 'w-1', role: 'worker' as const },
+  ]
+  api.on(clusterList, () => pageOf([aCluster({ id: id(3), name: 'web' })]))
+  api.on(clusterGet, () => aCluster({ id: id(3), name: 'web', status: 'ready', servers }))
+  api.on(serverList, () => pageOf([aServer({ id: id(4), name: 'spare' }), aServer({ id: id(5), name: 'other' })]))
+  api.on(clusterPlan, ({ body }) => ({ kind: body.change.kind, checks: [], warnings: [], groups: [], disks: [], differences: [], took_s: null, seen }))
+  api.on(clusterChange, () => ({ operation: anOperation() }))
+  return { api, cli: await startCli(api) }
+}
+
+test.each([
+  [
+    'cluster grow web --control-plane spare --worker other --workload-disk other=nvme1n1',
+    {
+      kind: 'grow',
+      servers: [
+        { node_id: id(4), role: 'control_plane' },
+        { node_id: id(5), role: 'worker', workload_disks: ['nvme1n1'] },
+      ],
+    },
+  ],
+  ['cluster shrink web --server w-1 --keep-workload-disks', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: true, force: false }] }],
+  ['cluster shrink web --force w-1', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: false, force: true }] }],
+  ['cluster role web --control-plane w-1', { kind: 'role', servers: [{ node_id: id(2), role: 'control_plane' }] }],
+  ['cluster replace web cp-1 --by spare', { kind: 'replace', node_id: id(1), by: { node_id: id(4) }, keep_workload_disks: false }],
+])('`%s` shows its plan, and begins the change that was seen', async (line, change) => {
+  const { api, cli } = await ready()
+  expect(await cli.run(`${line} --dry-run`)).toMatchObject({ exit: 0 })
+  expect(api.callsOf(clusterPlan)).toMatchObject([{ params: { id: id(3) }, body: { change } }])
+  expect(api.callsOf(clusterChange)).toEqual([])
+  expect(await cli.run(`${line} --yes`)).toMatchObject({ exit: 0 })
+  expect(api.callsOf(clusterChange)).toMatchObject([{ params: { id: id(3) }, body: { change, seen } }])
+})
+
+test.each([
+  ['cluster grow web', 'Name the servers with --control-plane or --worker'],
+  ['cluster grow web --worker spare,spare', 'spare is named twice'],
+  ['cluster shrink web', 'Name the servers with --server or --force'],
+  ['cluster role web', 'Name the servers with --control-plane or --worker'],
+  ['cluster replace web cp-1', '--by is missing'],
+])('`%s` is refused: %s', async (line, message) => {
+  const { api, cli } = await ready()
+  expect(await cli.run(line)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
+  expect(api.callsOf(clusterPlan)).toEqual([])
+})
