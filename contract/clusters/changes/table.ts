@@ -181,6 +181,7 @@ export const changeTable = {
       'kube-proxy': (s: Named) => `Tell ${s.name} the version of kube-proxy`,
       kubelet: (s: Named) => `Update the kubelet of ${s.name}`,
       manifests: () => 'Update the objects that Talos maintains in the cluster',
+      rollout: () => 'These objects run everywhere in their new form',
     },
     audit: 'cluster.kubernetes_upgrade_requested',
     event: 'An upgrade of Kubernetes was requested',

@@ -3,9 +3,10 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
 import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import { readDocuments, textAt } from '#talos/config/tree.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
 import { isRecord, printable } from '../../../../kubernetes/client.ts'
-import { nodePath } from '../../kubernetes.ts'
+import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
 import type { CoreParts } from '../../parts.ts'
 import * as store from '../../store.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, write } from '../frame.ts'
@@ -48,22 +49,40 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
   return notHeld(sent, memberOf(turn, nodeId).name)
 }
 
+/** The image of kube-proxy, which the control planes name; null if the cluster runs without it. */
+async function proxyImage({ parts, state }: Turn): Promise<string | undefined | null> {
+  const [controlPlane] = controlPlanesOf(state.members)
+  const newest = controlPlane && (await store.newestConfig(parts.db, state.row.id, controlPlane.node_id))
+  if (!newest) return null
+  const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
+  const isDisabled = readDocuments(config, '').some((root) => textAt(root, 'cluster', 'proxy', 'disabled') === 'true')
+  return isDisabled ? null : imagesOf(config).proxy
+}
+
+/** The images that a server will run, and who runs them: Talos itself (the kubelet), or Kubernetes. */
+async function imagesToPull(turn: Turn, nodeId: string): Promise<{ image: string; by: 'system' | 'cri' }[]> {
+  const { version } = turn.change
+  const now = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId)) ?? {}
+  const proxy = await proxyImage(turn)
+  const isControlPlane = memberOf(turn, nodeId).role === 'control_plane'
+  const pods = isControlPlane ? Object.values(staticPods).map((program) => imageFor(program, now[program], version)) : []
+  const all = [
+    { image: imageFor('kubelet', now.kubelet, version), by: 'system' as const },
+    ...[...pods, proxy === null ? null : imageFor('proxy', proxy, version)].map((image) => ({ image, by: 'cri' as const })),
+  ]
+  return all.flatMap(({ image, by }) => (image === null ? [] : [{ image, by }]))
+}
+
 /** Step `images/<node id>`: the machine pulls the new images, so that a missing one is found before anything changes. */
 export async function pullImages(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
-  const m = memberOf(turn, nodeId!)
-  const now = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId!)) ?? {}
-  const programs: Program[] = m.role === 'control_plane' ? ['apiServer', 'controllerManager', 'scheduler', 'proxy', 'kubelet'] : ['kubelet']
-  for (const program of programs) {
-    const image = imageFor(program, now[program], turn.change.version)
-    if (image === null) continue
+  const { name } = memberOf(turn, nodeId!)
+  for (const { image, by } of await imagesToPull(turn, nodeId!)) {
     try {
-      // Talos runs the kubelet itself; the other programs are pods.
-      await talos(turn, nodeId!, (client) => client.imagePull(program === 'kubelet' ? 'system' : 'cri', image, { deadlineMs: pullDeadlineMs }), pullDeadlineMs)
+      await talos(turn, nodeId!, (client) => client.imagePull(by, image, { deadlineMs: pullDeadlineMs }), pullDeadlineMs)
     } catch (error) {
       if (!(error instanceof TalosError)) throw error
-      if (error.kind === 'not_found' || /not found/i.test(error.message))
-        return { failed: `${m.name} can't pull ${image}: ${error.message}. Nothing was changed` }
-      return { waiting: `${m.name} can't pull ${image} yet: ${error.message}`, isSafe: true }
+      if (error.kind === 'not_found') return { failed: `${name} can't pull ${image}: ${error.message}. Nothing was changed` }
+      return { waiting: `${name} can't pull ${image} yet: ${error.message}`, isSafe: true }
     }
   }
   return 'done'

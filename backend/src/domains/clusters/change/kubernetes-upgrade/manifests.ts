@@ -111,3 +111,27 @@ export async function applyManifests(api: Kubernetes, manifests: readonly Manife
   for (const manifest of manifests)
     await api.applyAs(await pathOf(manifest), asApplied(manifest, talosVersion), { manager: fieldManager, dryRun: false }, signal)
 }
+
+const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
+
+/** Why the workload of a manifest doesn't run everywhere in its new form yet, or null. */
+function whyNotRolledOut(found: unknown, title: string): string | null {
+  const [status, spec] = [part(found, 'status'), part(found, 'spec')]
+  const isSeen = numberOf(status['observedGeneration']) >= numberOf(part(found, 'metadata')['generation'])
+  const isDaemonSet = isRecord(found) && found['kind'] === 'DaemonSet'
+  const wanted = isDaemonSet ? numberOf(status['desiredNumberScheduled']) : numberOf(spec['replicas'])
+  const updated = numberOf(status[isDaemonSet ? 'updatedNumberScheduled' : 'updatedReplicas'])
+  const available = numberOf(status[isDaemonSet ? 'numberAvailable' : 'availableReplicas'])
+  if (isSeen && updated >= wanted && available >= wanted) return null
+  return `${title}: ${updated} of ${wanted} pods are updated, ${available} run`
+}
+
+/** Why the DaemonSets and Deployments among the manifests don't run everywhere yet, or null. @throws KubernetesError */
+export async function rolloutProblem(api: Kubernetes, manifests: readonly Manifest[], signal: AbortSignal): Promise<string | null> {
+  const pathOf = objectPaths(api, signal)
+  for (const manifest of manifests.filter(({ body }) => body['kind'] === 'DaemonSet' || body['kind'] === 'Deployment')) {
+    const problem = whyNotRolledOut(await api.get(await pathOf(manifest), signal), manifest.title)
+    if (problem !== null) return problem
+  }
+  return null
+}

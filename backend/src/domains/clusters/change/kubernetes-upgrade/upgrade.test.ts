@@ -46,7 +46,7 @@ test('the plan updates the control planes program by program, then the kubelets,
     'kube-scheduler',
     'kube-proxy',
     'kubelet+node-ready',
-    'manifests',
+    'manifests+rollout',
   ])
   expect(plan.groups.every((g) => g.reboots === 'no' && !g.drains)).toBe(true)
   expect(plan.differences.map((d) => d.diff).join('')).toContain('registry.k8s.io/kube-proxy:v1.36.3')

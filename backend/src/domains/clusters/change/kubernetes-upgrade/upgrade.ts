@@ -10,6 +10,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
 import { system } from '../../../../http/caller.ts'
 import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
+import { versionOf } from '../../outside.ts'
 import { updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
@@ -19,7 +20,7 @@ import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkApis } from './apis.ts'
 import { imagesNow, kubelet, proxy, pullImages, staticPod } from './components.ts'
-import { applyManifests, manifestDiff, proxyImageOf, readManifests, withImage } from './manifests.ts'
+import { applyManifests, manifestDiff, proxyImageOf, readManifests, rolloutProblem, withImage } from './manifests.ts'
 import { bare, imageFor, minorOf, pathProblem, type StaticPod, staticPods } from './path.ts'
 
 type Change = ChangeOf<'upgradeKubernetes'>
@@ -78,7 +79,14 @@ function groupsOf(members: readonly store.MemberRow[], drains: boolean): Planned
     ...pods.flatMap((pod) => controlPlanes.map((m) => group(m, pod === 'kube-apiserver' ? ['etcd-healthy', pod] : [pod]))),
     ...controlPlanes.map((m) => group(m, ['kube-proxy'])),
     ...inOrder.map((m) => group(m, drains ? ['drain', 'kubelet', 'node-ready', 'uncordon'] : ['kubelet', 'node-ready'], drains)),
-    { node_id: null, name: null, steps: [{ key: 'manifests', title: titles.manifests() }] },
+    {
+      node_id: null,
+      name: null,
+      steps: [
+        { key: 'manifests', title: titles.manifests() },
+        { key: 'rollout', title: titles.rollout() },
+      ],
+    },
   ]
 }
 
@@ -95,6 +103,14 @@ async function syncManifests(turn: Turn): Promise<StepResult> {
   const api = await kubernetes(turn)
   await turn.job.effect('manifests', () => applyManifests(api, manifests, server?.talos_version ?? turn.state.row.talos_version, turn.job.signal))
   return 'done'
+}
+
+/** Step `rollout`. */
+async function rolledOut(turn: Turn): Promise<StepResult> {
+  const [m] = controlPlanesOf(turn.state.members)
+  if (!m) return { waiting: 'No control plane answers' }
+  const problem = await rolloutProblem(await kubernetes(turn), await readManifests(viewOf(turn), m.node_id), turn.job.signal)
+  return problem === null ? 'done' : { waiting: problem, againMs: 1_000, isSafe: true }
 }
 
 export const upgradeKubernetes: ChangeKind<Change> = {
@@ -151,9 +167,13 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     'node-ready': nodeReady,
     uncordon,
     manifests: syncManifests,
+    rollout: rolledOut,
   },
 
-  async end(tx, turn, how) {
-    if (how === 'done') await updateCluster(turn.parts, tx, system, turn.state.row.id, { kubernetes_version: bare(turn.change.version) })
+  async end(tx, { parts, state, change }) {
+    // Also after a cancel at the last steps: the version is that of the kubelets.
+    const version = bare(change.version)
+    const members = (await store.members(tx, state.row.id)).filter(store.isWanted)
+    if (members.every((m) => versionOf(m.images?.kubelet) === version)) await updateCluster(parts, tx, system, state.row.id, { kubernetes_version: version })
   },
 }
