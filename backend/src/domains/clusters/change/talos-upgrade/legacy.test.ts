@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
+import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import { hasEnded, operationGet, operationRetry } from '#contract/operations.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
 // The clock of this world jumps in the last test, so that certificates made after it are not valid yet for the machines.
-const world = await clusterWorld({ servers: 5, talos: 'v1.12.11' })
+const world = await clusterWorld({ servers: 7, talos: 'v1.12.11' })
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
@@ -28,34 +29,62 @@ test('servers of the minor before, which can not write an image ahead, are upgra
   expect(await world.cluster(cluster.id)).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.35.4' })
 })
 
-test('a server that hangs in an upgrade fails after its time with what is known of it, and a retry tells it again', { timeout: 120_000 }, async () => {
-  const { nodes, cluster } = await ready(2, { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' })
-  const hanging = nodes[1]!
-  const machine = world.machine(hanging)
-  await addFault(machine, { kind: 'hang-upgrade' })
-  const { id } = await world.change(cluster.id, upgrade)
-  const key = `upgrade/${hanging.id}`
-  await world.until(
-    () => world.operation(id),
-    (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && /was told to restart|is upgrading/.test(s.reason ?? '')),
-  )
-  world.backend.clock.advance(21 * 60_000)
-  // Tokens last ten minutes, so the user signs in again.
-  const admin = await world.backend.signIn({ role: 'admin' })
-  const read = async () => (await admin.call(operationGet, { params: { id } })).answer!
-  const failed = await world.until(read, hasEnded)
-  expect(failed).toMatchObject({
-    status: 'failed',
-    reason: expect.stringMatching(`^Not done after 21 min. ${hanging.name} .*(was told to restart with Talos v1.13.9|is upgrading)`),
-  })
-  expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
-  expect(upgrades(nodes)).toEqual([0, 0])
+test(
+  'a server that hangs in an upgrade fails after its time and is told again by a retry; one that never gets ready is rolled back',
+  { timeout: 150_000 },
+  async () => {
+    const kubernetes = { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' }
+    const [hanging, ill] = [await ready(2, kubernetes), await ready(2, kubernetes)]
+    const [slow, never] = [hanging.nodes[1]!, ill.nodes[1]!]
+    await addFault(world.machine(slow), { kind: 'hang-upgrade' })
+    // Takes effect in the next boot.
+    await addFault(world.machine(never), { kind: 'boots-never-ready' })
+    const [first, second] = [await world.change(hanging.cluster.id, upgrade), await world.change(ill.cluster.id, upgrade)]
+    const waits = (id: string, key: string, reason: RegExp) =>
+      world.until(
+        () => world.operation(id),
+        (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && reason.test(s.reason ?? '')),
+      )
+    await waits(first.id, `upgrade/${slow.id}`, /was told to restart|is upgrading/)
+    await waits(second.id, `node-ready/${never.id}`, /is not Ready/)
+    world.backend.clock.advance(21 * 60_000)
+    // Tokens last ten minutes, so the user signs in again.
+    const admin = await world.backend.signIn({ role: 'admin' })
+    const read = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
+    const failed = await world.until(() => read(first.id), hasEnded)
+    expect(failed).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(`^Not done after 21 min. ${slow.name} .*(was told to restart with Talos v1.13.9|is upgrading)`),
+    })
+    expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
+    expect(upgrades(hanging.nodes)).toEqual([0, 0])
+    expect(await world.until(() => read(second.id), hasEnded)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining(`${never.name} is not Ready`),
+    })
 
-  await machine.lifecycle.powerOff()
-  await clearFaults(machine)
-  machine.lifecycle.powerOn()
-  expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeUndefined()
-  await world.until(read, (o) => o.steps.some((s) => s.key === key && s.status === 'done'))
-  expect(versions([hanging])).toEqual(['v1.13.9'])
-  expect(upgrades([hanging])).toEqual([1])
-})
+    const machine = world.machine(slow)
+    await machine.lifecycle.powerOff()
+    await clearFaults(machine)
+    machine.lifecycle.powerOn()
+    expect((await admin.call(operationRetry, { params: { id: first.id }, body: {} })).problem).toBeUndefined()
+    await world.until(
+      () => read(first.id),
+      (o) => o.steps.some((s) => s.key === `upgrade/${slow.id}` && s.status === 'done'),
+    )
+    expect(versions([slow])).toEqual(['v1.13.9'])
+    expect(upgrades([slow])).toEqual([1])
+
+    const rollback = await admin.call(clusterChange, { params: { id: ill.cluster.id }, body: { change: { kind: 'rollbackTalos', node_id: never.id } } })
+    expect(rollback.problem).toBeUndefined()
+    await world.until(
+      async () => versions([never])[0],
+      (version) => version === 'v1.12.11',
+    )
+    await clearFaults(world.machine(never))
+    await world.until(
+      () => read(rollback.answer!.operation.id),
+      (o) => o.steps.some((s) => s.key === `upgrade/${never.id}` && s.status === 'done'),
+    )
+  },
+)

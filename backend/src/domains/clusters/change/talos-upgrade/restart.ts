@@ -91,13 +91,15 @@ interface Command {
   /** What comes before: null if it is done. */
   readonly prepare?: (turn: ChangeTurn, row: Row, seen: Running) => Promise<StepResult | null>
   readonly send: (client: TalosClient, row: Row, seen: Running) => Promise<unknown>
+  /** A machine that never gets ready may be told too. */
+  readonly isForIll?: boolean
 }
 
 export const upgradeCommand = (isStaged: boolean): Command => ({
   prepare: async (turn, row, seen) => (writesAhead(seen.version, isStaged) ? writeImage(turn, row) : null),
   send: (client, row, seen) => (writesAhead(seen.version, isStaged) ? client.reboot() : client.upgrade({ image: row.image, stage: isStaged })),
 })
-export const rollbackCommand: Command = { send: (client) => client.rollback() }
+export const rollbackCommand: Command = { send: (client) => client.rollback(), isForIll: true }
 
 /** Tells the machine. */
 async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command): Promise<StepResult> {
@@ -151,8 +153,9 @@ export async function restart(turn: ChangeTurn, at: StepAt, command: Command): P
   if (runs(seen, row)) return isUp ? 'done' : waitFor(turn, at, seen)
   const isNewRound = row.round < (await roundOf(turn))
   // Another boot, or a machine that is not running, shows that an attempt whose end is unknown has reached it.
-  const wasTold = row.sent_at !== null || (row.intent_at !== null && (seen.bootId !== row.boot_id || !isUp))
-  if (!wasTold || (isNewRound && isUp)) return isUp ? send(turn, row, seen, command) : waitFor(turn, at, seen)
+  const wasTold = row.sent_at !== null || (row.intent_at !== null && (seen.bootId !== row.boot_id || (!isUp && command.isForIll !== true)))
+  const mayBeTold = isUp || (command.isForIll === true && seen.stage === 'booting')
+  if (!wasTold || (isNewRound && isUp)) return mayBeTold ? send(turn, row, seen, command) : waitFor(turn, at, seen)
   if (seen.bootId !== row.boot_id && isUp) {
     const words = await lastWords(turn, nodeId)
     const reason = `${name} came back with Talos ${seen.version}${seen.version === row.version ? ' and its old image' : ''} instead of ${row.version}${words === '' ? '' : `: ${words}`}`
