@@ -1,6 +1,7 @@
 /** Every call of the API, for the OpenAPI document and for tests that check every call, such as the scope matrix. */
 import * as applied from './apply/applied.ts'
 import * as audit from './audit.ts'
+import * as backups from './backups.ts'
 import * as ccs from './marketplace/ccs.ts'
 import * as certificates from './clusters/certificates.ts'
 import * as changes from './clusters/changes/changes.ts'
@@ -59,6 +60,7 @@ const declared: readonly Operation[] = [
   changes,
   health,
   stores,
+  backups,
   snapshots,
   certificates,
   subnets,

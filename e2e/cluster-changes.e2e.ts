@@ -122,7 +122,7 @@ describe('the changes of a cluster', () => {
     await health().waitFor()
     await page.keyboard.press('ControlOrMeta+k')
     await page.keyboard.type('Defragment')
-    await page.getByRole('option', { name: /Defragment etcd/, selected: true }).waitFor()
+    await page.getByRole('option', { name: /Defragment etcd/ }).waitFor()
     await page.keyboard.press('Enter')
     await plan().waitFor()
     const begin = page.getByRole('button', { name: 'Defragment etcd', exact: true })

@@ -33,6 +33,7 @@ const defaults = {
   STEELYARD_DIAL_NETWORKS: undefined,
   STEELYARD_STORE_FOLDERS: undefined,
   STEELYARD_STORE_NETWORKS: undefined,
+  STEELYARD_BACKUP_PASSPHRASE_FILE: undefined,
   STEELYARD_TLS_CERT: undefined,
   STEELYARD_TLS_KEY: undefined,
   STEELYARD_TRUSTED_PROXIES: undefined,
@@ -229,6 +230,8 @@ export function readConfig(environment: Environment, folder: string) {
     storeFolders: storeFolders.length > 0 ? storeFolders : [path.join(data, 'stores')],
     /** Networks in which the endpoints of S3 stores may be, in addition to public addresses. */
     storeNetworks: cidrs('STEELYARD_STORE_NETWORKS').map((n) => n.cidr),
+    /** File with the passphrase of Steelyard's own backups in stores. */
+    backupPassphraseFile: file('STEELYARD_BACKUP_PASSPHRASE_FILE'),
     tls,
     trustedProxies,
     /** Networks that may read `/metrics`, in addition to this machine. */

@@ -39,6 +39,7 @@ import { sessionRoutes, sessions as makeSessions } from './domains/sessions/sess
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { storeRoutes, stores as makeStores } from './domains/stores/stores.ts'
+import { backupRoutes, backups as makeBackups } from './domains/snapshots/backups.ts'
 import { snapshotRoutes, snapshots as makeSnapshots, uses } from './domains/snapshots/snapshots.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
@@ -102,6 +103,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const offers = makeOffers({ ...platform, clusters: core.forPools, servers: clusterUse, installationKey })
   engine.register(offers.reconciler)
   const snapshots = makeSnapshots({ ...platform, clusters: core.forSnapshots, stores })
+  const backups = makeBackups({ ...platform, clusters: core.forSnapshots, stores })
   for (const reconciler of snapshots.reconcilers) engine.register(reconciler)
   const clusterParts: ClusterParts = {
     ...platform,
@@ -150,6 +152,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'stores', routes: (app) => storeRoutes(app, stores) },
+    { name: 'backups', routes: (app) => backupRoutes(app, backups) },
     { name: 'snapshots', routes: (app) => snapshotRoutes(app, snapshots), start: () => snapshots.resume(), removeOld: () => snapshots.removeOld() },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     { name: 'commitments', routes: (app) => ccRoutes(app, ccs), start: () => ccs.start(), stop: () => ccs.stop() },

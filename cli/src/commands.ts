@@ -3,6 +3,7 @@ import type { Sessions } from './api/sessions.ts'
 import type { Command } from './command.ts'
 import { apiTokenCommands } from './commands/api-tokens.ts'
 import { auditCommands } from './commands/audit.ts'
+import { backupCommands } from './commands/backups.ts'
 import { ccCommands } from './commands/ccs.ts'
 import { applyCommands } from './commands/apply.ts'
 import { clusterChangeCommands } from './commands/cluster-changes/commands.ts'
@@ -42,6 +43,7 @@ export function allCommands(sessions: Sessions, contexts: Contexts): readonly Co
     ...datacenterCommands,
     ...storeCommands,
     ...snapshotCommands,
+    ...backupCommands,
     ...subnetCommands,
     ...offerCommands,
     ...ccCommands,

@@ -62,13 +62,13 @@ function named<L extends AnyList>(
 }
 
 /** Objects without a name, found by id. */
-const unnamed = (what: 'operation' | 'image' | 'session' | 'snapshot'): Noun => ({
+const unnamed = (what: 'operation' | 'image' | 'session' | 'snapshot' | 'backup'): Noun => ({
   value: what.toUpperCase(),
   help: `Id of the ${what}`,
   example: '0198c0de-0000-7000-8000-000000000001',
   async find(_api, text) {
     if (isId(text)) return { id: text, name: text }
-    throw new CliError('usage', `${oneLine(text)} is not the id of ${what.startsWith('s') ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
+    throw new CliError('usage', `${oneLine(text)} is not the id of ${/^[bs]/.test(what) ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
   },
 })
 
@@ -111,6 +111,7 @@ export const operation = unnamed('operation')
 export const image = unnamed('image')
 export const session = unnamed('session')
 export const snapshot = unnamed('snapshot')
+export const backup = unnamed('backup')
 export const user: Noun = {
   value: 'EMAIL',
   help: 'Email or id of the user',

@@ -1,12 +1,9 @@
 /** The passphrase of a backup: from a file that only its owner can read, or typed on the terminal. */
-import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { Refusal, whyRefused } from '../refusal.ts'
+import { demandLength, passphraseIn } from '../backup/passphrase-file.ts'
+import { Refusal } from '../refusal.ts'
 import type { Surroundings } from './surroundings.ts'
-
-/** The passphrase must resist offline guessing for as long as the file exists. */
-const shortest = 12
 
 /** The arguments of `backup` and `restore`: FILE and `--passphrase-file FILE`, in any order. Undefined if they are invalid, after printing the usage. */
 export function readArguments(
@@ -26,21 +23,11 @@ export function readArguments(
   return undefined
 }
 
-async function fromFile(file: string): Promise<string> {
-  try {
-    if (((await stat(file)).mode & 0o077) !== 0) throw new Refusal(`${file} can be read by others than its owner: chmod 0600 ${file}`)
-    return (await readFile(file, 'utf8')).split('\n', 1)[0]!.replace(/\r$/, '')
-  } catch (error) {
-    if (error instanceof Refusal) throw error
-    throw new Refusal(`The passphrase can't be read from ${file}: ${whyRefused(error)}`, { cause: error })
-  }
-}
-
 /** @throws Refusal if no passphrase was given, or a new one is too short or was repeated differently */
 export async function readPassphrase(file: string | undefined, isNew: boolean, { askSecret, interactive }: Surroundings): Promise<string> {
   if (file === undefined && !interactive) throw new Refusal('There is no terminal to ask for the passphrase: give --passphrase-file FILE')
-  const passphrase = file === undefined ? await askSecret('Passphrase of the backup: ') : await fromFile(file)
-  if (isNew && passphrase.length < shortest) throw new Refusal(`The passphrase has ${passphrase.length} characters, and needs ${shortest} or more`)
+  const passphrase = file === undefined ? await askSecret('Passphrase of the backup: ') : await passphraseIn(file)
+  if (isNew) demandLength(passphrase)
   if (isNew && file === undefined && (await askSecret('Repeat the passphrase: ')) !== passphrase) throw new Refusal('The two passphrases differ')
   return passphrase
 }

@@ -11,6 +11,7 @@ import { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters/clusters.ts'
 import { ClusterHealth } from '#contract/clusters/health.ts'
 import { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import { Backup } from '#contract/backups.ts'
 import { Datacenter } from '#contract/datacenters.ts'
 import { Drift } from '#contract/servers/drift.ts'
 import { Extension, Image, NewImage } from '#contract/images.ts'
@@ -46,6 +47,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
     AuditEntry,
     'An action: the actor, the action, the object, the time, the source address and the result. Each entry contains the hash of the previous entry.',
   ],
+  Backup: [Backup, 'A backup of Steelyard itself in a store.'],
   CapacityCommitment: [CapacityCommitment, 'Capacity of a server that is promised for a time at a price.'],
   CcCapacity: [CcCapacity, 'The capacity of a server. An unknown value is null, never 0. Sizes in bytes.'],
   CcPrice: [CcPrice, 'A price per hour: a decimal number as text, its currency, and what it is paid for.'],
@@ -389,6 +391,8 @@ export const bodies: Readonly<Record<string, unknown>> = {
   serverUpdate: { name: 'calm-heron-204' },
   sessionProve: { password: 'correct horse battery' },
   sessionProveProvider: { return_to: '/infra/clusters' },
+  backupCreate: { store_id: id(9) },
+  backupScheduleSet: { store_id: id(9), every_hours: 24, keep_count: 30 },
   snapshotImport: { store_id: id(9), file: 'import/snapshot.db' },
   snapshotScheduleSet: { store_id: id(9), every_hours: 6, keep_count: 28 },
   storeCreate: {

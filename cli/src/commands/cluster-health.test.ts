@@ -45,7 +45,6 @@ const healthy: Answer<typeof clusterHealth> = {
       pods: 4,
     },
   ],
-  snapshot: null,
   versions: { talos: version, kubernetes: version },
   drift: [],
 }

@@ -6,13 +6,15 @@ import {
   snapshotList,
   snapshotRemove,
   type SnapshotSchedule,
+  type SnapshotScheduleAsked,
   snapshotScheduleGet,
   snapshotScheduleRemove,
   snapshotScheduleSet,
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
 import { beSure, sureOption } from '../ask.ts'
-import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
+import type { Api } from '../api/client.ts'
+import { command, type Command, given, type Given, listCommand, objectCommand, type Operands } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { writeSecretFile } from '../files.ts'
 import * as noun from '../nouns.ts'
@@ -41,7 +43,7 @@ const snapshotText = (terminal: Terminal, s: Snapshot): string =>
     ['Verified', s.verified_at && localTime(s.verified_at)],
   ])
 
-const scheduleText = (terminal: Terminal, s: SnapshotSchedule | null): string =>
+export const scheduleText = (terminal: Terminal, s: SnapshotSchedule | null): string =>
   s === null
     ? 'No schedule\n'
     : facts(terminal, [
@@ -56,7 +58,40 @@ const scheduleText = (terminal: Terminal, s: SnapshotSchedule | null): string =>
         ['Problem', s.problem],
       ])
 
+/** Options that set a schedule. */
+export const planOptions = {
+  store: { kind: 'text', value: 'STORE', help: 'Name or id of the store' },
+  every: { kind: 'number', value: 'HOURS', help: 'Hours between two snapshots: 1, 2, 3, 4, 6, 8, 12, 24, 48, 72 or 168 (default: 24)' },
+  at: { kind: 'number', value: 'HOUR', help: 'Hour of the day, UTC, of the first snapshot (default: 2)' },
+  keep: { kind: 'number', value: 'N', help: 'How many snapshots are kept (default: 14)' },
+  'keep-all': { kind: 'flag', help: 'The number of snapshots is not limited' },
+  'keep-days': { kind: 'number', value: 'DAYS', help: 'Snapshots are kept this many days; the newest always' },
+  'any-age': { kind: 'flag', help: 'The age of snapshots is not limited' },
+  pause: { kind: 'flag', help: 'Take no snapshots for now' },
+  resume: { kind: 'flag', help: 'Take snapshots again' },
+} as const
+
 const limit = (option: number | undefined, off: boolean): number | null | undefined => (off ? null : option)
+
+/** The schedule that the options ask for. What they leave out stays as it is. Throws CliError. */
+export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Operands, typeof planOptions>['options']): Promise<SnapshotScheduleAsked> {
+  if (o.pause && o.resume) throw new CliError('usage', 'Give either --pause or --resume')
+  const store_id = o.store === undefined ? now?.store.id : await noun.idOf(api, noun.store, o.store)
+  if (store_id === undefined) throw new CliError('usage', 'There is no schedule yet: give --store', { hint: 'steelyard store list shows the stores' })
+  const kept =
+    now === null
+      ? { every_hours: 24 }
+      : { every_hours: now.every_hours, at_hour: now.at_hour, keep_count: now.keep_count, keep_days: now.keep_days, paused: now.paused }
+  const asked = given({
+    every_hours: o.every,
+    at_hour: o.at,
+    keep_count: limit(o.keep, o['keep-all']),
+    keep_days: limit(o['keep-days'], o['any-age']),
+    paused: o.pause ? true : o.resume ? false : undefined,
+  })
+  // The request is checked before it is sent: an interval that does not exist is refused there.
+  return { ...kept, ...asked, store_id } as SnapshotScheduleAsked
+}
 
 export const snapshotCommands: Command[] = [
   listCommand({
@@ -142,38 +177,13 @@ export const snapshotCommands: Command[] = [
     name: 'snapshot plan',
     summary: 'Take snapshots of a cluster by a schedule, or change the schedule.',
     operands: { cluster: noun.cluster },
-    options: {
-      store: { kind: 'text', value: 'STORE', help: 'Name or id of the store' },
-      every: { kind: 'number', value: 'HOURS', help: 'Hours between two snapshots: 1, 2, 3, 4, 6, 8, 12, 24, 48, 72 or 168 (default: 24)' },
-      at: { kind: 'number', value: 'HOUR', help: 'Hour of the day, UTC, of the first snapshot (default: 2)' },
-      keep: { kind: 'number', value: 'N', help: 'How many snapshots are kept (default: 14)' },
-      'keep-all': { kind: 'flag', help: 'The number of snapshots is not limited' },
-      'keep-days': { kind: 'number', value: 'DAYS', help: 'Snapshots are kept this many days; the newest always' },
-      'any-age': { kind: 'flag', help: 'The age of snapshots is not limited' },
-      pause: { kind: 'flag', help: 'Take no snapshots for now' },
-      resume: { kind: 'flag', help: 'Take snapshots again' },
-    },
+    options: planOptions,
     examples: ['snapshot plan web --store offsite --every 6 --keep 28', 'snapshot plan web --pause'],
-    async run({ api, terminal, show }, { operands, options: o }) {
-      if (o.pause && o.resume) throw new CliError('usage', 'Give either --pause or --resume')
+    async run({ api, terminal, show }, { operands, options }) {
       const params = { id: await noun.idOf(api, noun.cluster, operands.cluster) }
       const { schedule: now } = await api.call(snapshotScheduleGet, { params })
-      const store_id = o.store === undefined ? now?.store.id : await noun.idOf(api, noun.store, o.store)
-      if (store_id === undefined)
-        throw new CliError('usage', 'The cluster has no schedule yet: give --store', { hint: 'steelyard store list shows the stores' })
-      const kept =
-        now === null
-          ? { every_hours: 24 }
-          : { every_hours: now.every_hours, at_hour: now.at_hour, keep_count: now.keep_count, keep_days: now.keep_days, paused: now.paused }
-      const asked = given({
-        every_hours: o.every,
-        at_hour: o.at,
-        keep_count: limit(o.keep, o['keep-all']),
-        keep_days: limit(o['keep-days'], o['any-age']),
-        paused: o.pause ? true : o.resume ? false : undefined,
-      })
-      const body = { ...kept, ...asked, store_id } as never
-      show(await api.call(snapshotScheduleSet, { params, body }, { version: now?.version }), (s) => scheduleText(terminal, s))
+      const body = await wishOf(api, now, options)
+      show(await api.call(snapshotScheduleSet, { params, body }, { version: now?.version }), (schedule) => scheduleText(terminal, schedule))
     },
   }),
   objectCommand({

@@ -48,5 +48,4 @@ export const paths = {
   /** `user`: id of the user whose sessions are shown. */
   sessions: page('/admin/sessions'),
   apiTokens: page('/admin/tokens'),
-  stores: page('/admin/stores'),
 } as const

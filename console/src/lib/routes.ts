@@ -44,7 +44,6 @@ export const routes = {
   '/admin/invitations': { crumb: 'Invitations', search: everyText },
   '/admin/waitlist': { crumb: 'Waitlist', search: everyText },
   '/admin/sessions': { crumb: 'Sessions', search: everyText },
-  '/admin/stores': { crumb: 'Stores', search: everyText },
   '/admin/tokens': { crumb: 'API Tokens', search: everyText },
   '/audit': { crumb: 'Audit Log', search: everyText },
   '/infra/network/$id/edit': { crumb: { query: 'subnetGet', list: 'subnetList', shown: (name: string) => `Edit ${name}` }, search: none },

@@ -137,6 +137,7 @@ const NewSchedule = {
 }
 export const SnapshotScheduleWish = z.strictObject(NewSchedule)
 export type SnapshotScheduleWish = z.infer<typeof SnapshotScheduleWish>
+export type SnapshotScheduleAsked = z.input<typeof SnapshotScheduleWish>
 
 export const SnapshotSchedule = z.object({
   store: z.object({ id: z.uuid(), name: z.string() }),

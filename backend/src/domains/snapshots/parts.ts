@@ -15,18 +15,24 @@ export interface SnapshotParts extends Platform {
 
 /** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that the hold of a cluster after a restore also holds its snapshots. */
 export const snapshotQueue = 'snapshot'
+/** Stands for a cluster's id in the keys of Steelyard's own backups. */
+export const installation = 'installation'
 /** Queue of schedules; the key is the cluster's id. */
 export const scheduleQueue = 'snapshot-schedule'
 
 export const nowOf = ({ clock }: Pick<Platform, 'clock'>): Date => new Date(clock.now())
 
 export const wakeSnapshot = (engine: Pick<Engine, 'wake'>, tx: Tx, { id, cluster_id }: { id: string; cluster_id: string | null }): Promise<void> =>
-  engine.wake(tx, snapshotQueue, `${cluster_id}/${id}`)
+  engine.wake(tx, snapshotQueue, `${cluster_id ?? installation}/${id}`)
+
+/** Events of backups are for admins. */
+export const scopeOf = ({ cluster_id }: { cluster_id: string | null }) => (cluster_id === null ? { scope: 'users:manage' } : {})
 
 interface Beginning {
   /** Default: a new id. */
   readonly id?: string
-  readonly cluster: { readonly id: string; readonly name: string }
+  /** null: a backup of Steelyard itself. */
+  readonly cluster: { readonly id: string; readonly name: string } | null
   readonly storeId: string
   readonly madeBy: 'request' | 'schedule' | 'import'
   /** The file in the store that is imported. */
@@ -44,17 +50,17 @@ export async function begin(
   const at = nowOf(parts)
   const row = await store.insert(tx, {
     id,
-    cluster_id: cluster.id,
-    cluster_name: cluster.name,
+    cluster_id: cluster?.id ?? null,
+    cluster_name: cluster?.name ?? null,
     store_id: storeId,
-    object_key: `clusters/${cluster.id}/${id}`,
+    object_key: `${cluster === null ? installation : `clusters/${cluster.id}`}/${id}`,
     source_key: source ?? null,
     made_by: madeBy,
     created_by: callerName(caller),
     created_at: at,
     updated_at: at,
   })
-  await parts.tell(tx, caller, { name: 'snapshot.created', object: { kind: 'snapshot', id }, version: row.version })
+  await parts.tell(tx, caller, { name: 'snapshot.created', object: { kind: 'snapshot', id }, version: row.version, ...scopeOf(row) })
   await wakeSnapshot(parts.engine, tx, row)
   return row
 }

@@ -4,7 +4,7 @@
  */
 import type { Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import { begin, scheduleQueue, type SnapshotParts } from './parts.ts'
+import { begin, installation, scheduleQueue, type SnapshotParts } from './parts.ts'
 import { lastTime, nextTime } from './schedule.ts'
 import * as store from './store.ts'
 
@@ -15,14 +15,15 @@ export const scheduling = (parts: SnapshotParts): Reconciler => ({
   queue: scheduleQueue,
   reconcile: (job) =>
     job.fence.write(async (tx) => {
-      const cluster = await parts.clusters.lock(tx, job.key)
-      const row = await store.lockSchedule(tx, job.key)
-      if (!row || !cluster || row.paused || cluster.isLeaving) return undefined
+      const isOwn = job.key === installation
+      const cluster = isOwn ? null : await parts.clusters.lock(tx, job.key)
+      const row = cluster === undefined ? undefined : await store.lockSchedule(tx, cluster?.id ?? null)
+      if (!row || cluster === undefined || row.paused || cluster?.isLeaving) return undefined
       const now = job.now()
       const last = lastTime(row, now)
       // After the clock was set back, `begun_for` may be in the future; the series continues when it is reached again.
       if (last > row.begun_for!.getTime()) {
-        if (await store.isTaking(tx, cluster.id)) return { againMs: busyMs }
+        if (await store.isTaking(tx, cluster?.id ?? null)) return { againMs: busyMs }
         await begin(parts, tx, system, { cluster, storeId: row.store_id, madeBy: 'schedule' })
         await store.noteBegun(tx, row.id, new Date(last))
       }

@@ -28,7 +28,7 @@ import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import { StoreError } from '../stores/object-store.ts'
 import { forChanges } from './for-changes.ts'
-import { begin, nowOf, scheduleQueue, type SnapshotParts, wakeSnapshot } from './parts.ts'
+import { begin, installation, nowOf, scheduleQueue, type SnapshotParts, wakeSnapshot } from './parts.ts'
 import { present, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
 import { scheduling } from './scheduling.ts'
@@ -176,12 +176,6 @@ export function snapshots(parts: SnapshotParts) {
       return shownSchedule(db, clusterId)
     },
 
-    /** The newest snapshot that can be restored, and the schedule. */
-    async last(clusterId: string): Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }> {
-      const row = await store.newestReady(db, clusterId)
-      return { snapshot: row ? present(row) : null, schedule: await shownSchedule(db, clusterId) }
-    },
-
     /** @throws Problem not_found for the cluster or the store; stale */
     setSchedule: (caller: Caller, clusterId: string, wish: SnapshotScheduleWish, ifMatch: Versions): Promise<SnapshotSchedule> =>
       inTransaction(db, async (tx) => {
@@ -231,7 +225,7 @@ export function snapshots(parts: SnapshotParts) {
     resume: (): Promise<void> =>
       inTransaction(db, async (tx) => {
         for (const row of await store.open(tx)) await wakeSnapshot(engine, tx, row)
-        for (const row of await store.allSchedules(tx)) if (row.cluster_id !== null) await engine.wake(tx, scheduleQueue, row.cluster_id)
+        for (const row of await store.allSchedules(tx)) await engine.wake(tx, scheduleQueue, row.cluster_id ?? installation)
       }),
 
     removeOld: async (): Promise<void> => void (await store.forget(db, new Date(clock.now() - forgetMs))),

@@ -1,5 +1,6 @@
 /** SQL for snapshots and their schedules. Names of stores and clusters are joined from their tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { backupList } from '#contract/backups.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -33,6 +34,18 @@ const readers: SqlReaders<typeof snapshotList.list> = {
 
 export const page = (db: Db, query: Input<typeof snapshotList>['query']) =>
   readPage(snapshots(db).where('snapshot.cluster_id', 'is not', null).where('snapshot.status', '<>', 'removed'), snapshotList.list, readers, query)
+
+const backupReaders: SqlReaders<typeof backupList.list> = {
+  sort: { taken_at: readers.sort.taken_at, status: readers.sort.status, size: sql`snapshot.stored_bytes`, created_at: readers.sort.created_at },
+  filters: { status: readers.filters.status },
+  search: containing('store.name', 'snapshot.object_key', 'snapshot.reason'),
+  tie: sql`snapshot.id`,
+  nullsLast: true,
+}
+
+/** A page of Steelyard's own backups. */
+export const backupPage = (db: Db, query: Input<typeof backupList>['query']) =>
+  readPage(snapshots(db).where('snapshot.cluster_id', 'is', null).where('snapshot.status', '<>', 'removed'), backupList.list, backupReaders, query)
 
 /** A snapshot that isn't removed. */
 export const find = (on: On, id: string): Promise<SnapshotRow | undefined> =>

@@ -13,7 +13,8 @@ import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import { type ObjectStore, StoreError } from '../stores/object-store.ts'
-import { nowOf, type SnapshotParts, snapshotQueue, wakeSnapshot } from './parts.ts'
+import { makeBackup } from './own-backup.ts'
+import { installation, nowOf, scopeOf, type SnapshotParts, snapshotQueue, wakeSnapshot } from './parts.ts'
 import { tooMany } from './schedule.ts'
 import * as store from './store.ts'
 
@@ -34,9 +35,13 @@ const isKnown = (error: unknown): error is Error =>
 
 const compact = (at: Date): string => at.toISOString().replaceAll(/[-:]|\.\d+/g, '')
 const keyOf = ({ id, cluster_id }: store.SnapshotRow, at: Date, attempt: number): string =>
-  `clusters/${cluster_id}/${compact(at)}-${id.slice(0, 8)}${attempt === 1 ? '' : `-${attempt}`}.etcd`
+  `${cluster_id === null ? `${installation}/` : `clusters/${cluster_id}/`}${compact(at)}-${id.slice(0, 8)}${attempt === 1 ? '' : `-${attempt}`}.${cluster_id === null ? 'backup' : 'etcd'}`
 
-const targetOf = (row: store.SnapshotRow) => ({ kind: 'cluster', id: row.cluster_id!, name: row.cluster_name! })
+const targetOf = (row: store.SnapshotRow) =>
+  row.cluster_id === null ? { kind: 'installation', id: row.id } : { kind: 'cluster', id: row.cluster_id, name: row.cluster_name! }
+
+/** The audit actions of a backup of Steelyard. */
+const ofBackup = { 'cluster.snapshot_taken': 'installation.backed_up', 'cluster.snapshot_failed': 'installation.backup_failed' } as const
 
 /** Reads a stored snapshot as a whole. @throws BackupRefused, SealBroken, StoreError if it isn't whole and right */
 export async function readWhole(
@@ -59,7 +64,8 @@ export function taking(parts: SnapshotParts): Reconciler {
       if ((await store.lock(tx, row.id))?.status !== row.status) throw new Overtaken()
       await act(tx)
     })
-  const tell = (tx: Tx, id: string, version: number) => parts.tell(tx, system, { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version })
+  const tell = (tx: Tx, { id, cluster_id }: Pick<store.SnapshotRow, 'id' | 'cluster_id'>, version: number) =>
+    parts.tell(tx, system, { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version, ...scopeOf({ cluster_id }) })
 
   /** Writes the file and reads it back. */
   const make = async (job: Job, row: store.SnapshotRow, to: ObjectStore, key: string) => {
@@ -104,7 +110,7 @@ export function taking(parts: SnapshotParts): Reconciler {
     const ready = (await store.scheduled(tx, row.cluster_id)).map((one) => ({ id: one.id, takenAt: one.taken_at! }))
     for (const id of tooMany(ready, { keepCount: schedule.keep_count, keepDays: schedule.keep_days }, parts.clock.now())) {
       const { version } = await store.update(tx, id, { status: 'removing', updated_at: nowOf(parts) })
-      await tell(tx, id, version)
+      await tell(tx, { id, cluster_id: row.cluster_id }, version)
       await wakeSnapshot(engine, tx, { id, cluster_id: row.cluster_id })
     }
   }
@@ -129,7 +135,7 @@ export function taking(parts: SnapshotParts): Reconciler {
       const to = await stores.open(row.store_id)
       // What an earlier attempt may have left. A store that can't be reached fails the attempt right after this.
       if (row.attempts > 0) await to.remove(row.object_key, job.signal).catch(() => undefined)
-      const made = await make(job, row, to, key)
+      const made = row.cluster_id === null ? await makeBackup(parts, job, row, to, key) : await make(job, row, to, key)
       await stores.note(row.store_id, null)
       await write(job, row, async (tx) => {
         const { version } = await store.update(tx, row.id, { ...made, status: 'ready', reason: null, updated_at: nowOf(parts) })
@@ -146,7 +152,7 @@ export function taking(parts: SnapshotParts): Reconciler {
           reason: `Attempt ${attempt} of ${mostAttempts} failed: ${error.message}`,
           updated_at: nowOf(parts),
         })
-        await tell(tx, row.id, version)
+        await tell(tx, row, version)
       })
       return { againMs: pausesMs[Math.min(attempt, pausesMs.length) - 1]! }
     }
@@ -160,13 +166,13 @@ export function taking(parts: SnapshotParts): Reconciler {
       if (job.signal.aborted || !(error instanceof StoreError)) throw error
       await write(job, row, async (tx) => {
         const { version } = await store.update(tx, row.id, { reason: error.message, updated_at: nowOf(parts) })
-        await tell(tx, row.id, version)
+        await tell(tx, row, version)
       })
       throw error
     }
     await write(job, row, async (tx) => {
       const { version } = await store.update(tx, row.id, { status: 'removed', reason: null, updated_at: nowOf(parts) })
-      await parts.tell(tx, system, { name: 'snapshot.removed', object: { kind: 'snapshot', id: row.id }, version })
+      await parts.tell(tx, system, { name: 'snapshot.removed', object: { kind: 'snapshot', id: row.id }, version, ...scopeOf(row) })
     })
   }
 
@@ -178,13 +184,14 @@ export function taking(parts: SnapshotParts): Reconciler {
     version: number,
   ): Promise<void> => {
     await record(tx, system, {
-      action,
+      action: row.cluster_id === null ? ofBackup[action] : action,
       target: targetOf(row),
       after: { ...after, snapshot: row.id },
-      event: { name: 'snapshot.updated', object: { kind: 'snapshot', id: row.id }, version },
+      event: { name: 'snapshot.updated', object: { kind: 'snapshot', id: row.id }, version, ...scopeOf(row) },
     })
+    if (row.cluster_id === null) return
     // The cluster shows its last snapshot and the reason of a failure.
-    if (await clusters.lock(tx, row.cluster_id!)) await clusters.touch(tx, system, row.cluster_id!)
+    if (await clusters.lock(tx, row.cluster_id)) await clusters.touch(tx, system, row.cluster_id)
   }
 
   return {

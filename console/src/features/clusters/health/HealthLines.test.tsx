@@ -49,7 +49,6 @@ const health: ClusterHealth = {
   },
   kubernetes_api: [],
   nodes: [],
-  snapshot: null,
   versions: { talos: version, kubernetes: version },
   drift: [],
 }

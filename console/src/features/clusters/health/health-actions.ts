@@ -19,7 +19,6 @@ const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<Hea
   kubernetes_api: { problem: ['replace'] },
   nodes: { problem: ['replace'] },
   talos: { attention: ['upgradeTalos'] },
-  kubernetes: { attention: ['upgradeKubernetes'] },
 }
 
 /** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
@@ -37,10 +36,7 @@ export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, n
     case 'configuration':
       return [...changes, ...servers(drift)]
     case 'talos':
-    case 'kubernetes':
-      return versions[topic].next === null ? [] : changes
-    case 'snapshot':
-      return [...changes, { label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') }]
+      return versions.talos.next === null ? [] : changes
     default:
       return changes
   }

@@ -50,7 +50,6 @@ export async function wipe(turn: Turn): Promise<StepResult> {
   if (left.length === 0) return 'done'
   const { wiped_at: sent } = await recoveryOf(turn)
   if (sent === null || job.elapsedMs(sent) > wipeAgainMs) {
-    await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
     const silent: string[] = []
     await job.effect('wipe', async () => {
       for (const { m } of left.filter((p) => p.state === 'has-data'))
@@ -59,7 +58,9 @@ export async function wipe(turn: Turn): Promise<StepResult> {
           silent.push(`${m.name}: ${error.message}`)
         })
     })
+    // A wipe whose record got lost is sent again at once, which does no harm before the snapshot is there.
     if (silent.length > 0) return { waiting: listed(silent), againMs: 2_000 }
+    await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
   }
   return { waiting: listed(left.map((p) => p.reason)), againMs: 1_000 }
 }

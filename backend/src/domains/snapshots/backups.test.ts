@@ -1,0 +1,63 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { backupCreate, backupGet, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet } from '#contract/backups.ts'
+import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import { storeCreate } from '#contract/stores.ts'
+import { inTransaction } from '../../db/db.ts'
+import { check } from '../../backup/write.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { temporaryFolder } from '../../testing/postgres.ts'
+
+const folder = temporaryFolder('backups')
+const passphraseFile = path.join(folder, 'passphrase')
+const stores = path.join(folder, 'stores')
+mkdirSync(stores)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const backend = await startBackend({ environment: { STEELYARD_STORE_FOLDERS: stores, STEELYARD_BACKUP_PASSPHRASE_FILE: passphraseFile } })
+const admin = await backend.signIn()
+const disk = path.join(stores, 'disk')
+const { answer: store } = await admin.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: disk } })
+const body = { store_id: store!.id }
+const list = async () => (await admin.call(backupList)).answer!.items
+
+test('a backup needs a passphrase that is long enough and that only the owner can read', async () => {
+  expect((await admin.call(backupCreate, { body })).problem).toMatchObject({
+    code: 'transition_refused',
+    error: expect.stringContaining(passphraseFile) as string,
+  })
+  writeFileSync(passphraseFile, 'short\n', { mode: 0o600 })
+  expect((await admin.call(backupCreate, { body })).problem?.error).toContain('needs 12 or more')
+  writeFileSync(passphraseFile, 'twelve or more characters\n', { mode: 0o600 })
+})
+
+test('a backup is written to the store, read back, and is the file that restore reads; it is no snapshot of a cluster', async () => {
+  const { answer: begun } = await admin.call(backupCreate, { body })
+  expect(begun).toMatchObject({ status: 'taking', store: { name: 'disk' } })
+  await backend.engine.settle()
+  const { answer: ready } = await admin.call(backupGet, { params: { id: begun!.id } })
+  expect(ready).toMatchObject({ status: 'ready', verified_at: expect.any(String) as string, size_bytes: readFileSync(path.join(disk, ready!.key)).length })
+  const contents = await check(path.join(disk, ready!.key), 'twelve or more characters')
+  expect(contents.files.map((f) => f.kind)).toEqual(['key'])
+  expect((await admin.call(snapshotList)).answer!.items).toEqual([])
+  const operator = await backend.signIn({ role: 'operator' })
+  expect((await operator.call(backupList)).problem?.code).toBe('forbidden')
+  await admin.call(backupRemove, { params: { id: ready!.id } })
+  await backend.engine.settle()
+  expect(await list()).toEqual([])
+}, 60_000)
+
+test('the schedule takes one backup for the times that were missed, and keeps what it should', async () => {
+  const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 1, keep_days: null }
+  expect((await admin.call(backupScheduleSet, { body: wish })).answer).toMatchObject({ every_hours: 24, keep_count: 1, problem: null })
+  for (let day = 0; day < 2; day++) {
+    await backend.platform.pool.query(`update snapshot_schedule set begun_for = begun_for - interval '3 days'`)
+    backend.clock.advance(1_000)
+    await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, 'snapshot-schedule', 'installation'))
+    await backend.engine.settle()
+  }
+  const [only, ...more] = await list()
+  expect([only!.status, only!.made_by, more.length]).toEqual(['ready', 'schedule', 0])
+  expect((await admin.call(backupScheduleGet)).answer!.schedule).toMatchObject({ last_ready_at: only!.taken_at })
+  expect((await admin.call(backupScheduleRemove)).status).toBe(204)
+}, 60_000)

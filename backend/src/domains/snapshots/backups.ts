@@ -1,0 +1,133 @@
+/** Use cases of Steelyard's own backups in stores, and of their schedule. The work is done by the reconcilers of snapshots. */
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import {
+  type Backup,
+  backupCreate,
+  backupGet,
+  backupList,
+  backupRemove,
+  backupScheduleGet,
+  backupScheduleRemove,
+  backupScheduleSet,
+} from '#contract/backups.ts'
+import type { SnapshotSchedule, SnapshotScheduleWish } from '#contract/clusters/changes/snapshots.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { BackupRefused } from '../../backup/sealed.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
+import { checkVersion, existing, type Versions } from '../../http/tags.ts'
+import { backupPassphrase } from './own-backup.ts'
+import { begin, installation, nowOf, scheduleQueue, scopeOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
+import { presentSchedule } from './present.ts'
+import { lastTime } from './schedule.ts'
+import * as store from './store.ts'
+
+export function backupRoutes(app: FastifyInstance, backups: Backups): void {
+  const on = serve(app)
+  on(backupList, ({ query }) => backups.list(query))
+  on(backupGet, ({ params }) => backups.get(params.id))
+  on(backupCreate, ({ caller, body }) => backups.create(caller, body.store_id))
+  on(backupRemove, ({ caller, params, ifMatch }) => backups.remove(caller, params.id, ifMatch).then(() => undefined))
+  on(backupScheduleGet, async () => ({ schedule: await backups.schedule() }))
+  on(backupScheduleSet, ({ caller, body, ifMatch }) => backups.setSchedule(caller, body, ifMatch))
+  on(backupScheduleRemove, ({ caller, ifMatch }) => backups.removeSchedule(caller, ifMatch).then(() => undefined))
+}
+
+export type Backups = ReturnType<typeof backups>
+
+const present = (row: store.SnapshotRow): Backup => ({
+  id: row.id,
+  store: { id: row.store_id, name: row.store_name },
+  key: row.object_key,
+  // A removed backup is never read.
+  status: row.status as Backup['status'],
+  reason: row.reason,
+  made_by: row.made_by,
+  created_by: row.created_by,
+  taken_at: row.taken_at?.toISOString() ?? null,
+  size_bytes: row.stored_bytes,
+  verified_at: row.verified_at?.toISOString() ?? null,
+  version: row.version,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+export function backups(parts: SnapshotParts) {
+  const { db, clock, record, engine, stores } = parts
+  const target = { kind: 'installation', id: installation }
+  const own = (row: store.SnapshotRow | undefined, ifMatch?: Versions) => existing(row?.cluster_id === null ? row : undefined, 'backup', ifMatch)
+  const shownSchedule = async (on: Db | Tx): Promise<SnapshotSchedule | null> => {
+    const row = await store.schedule(on, null)
+    return row ? presentSchedule(row, clock.now(), { newest: await store.newestReady(on, null), last: await store.lastScheduled(on, null) }) : null
+  }
+  /** @throws Problem transition_refused without a usable passphrase */
+  const demandPassphrase = async (): Promise<void> => {
+    await backupPassphrase(parts).catch((error: unknown) => {
+      throw error instanceof BackupRefused ? new Problem('transition_refused', error.message) : error
+    })
+  }
+
+  return {
+    async list(query: Input<typeof backupList>['query']): Promise<Page<Backup>> {
+      const { rows, total } = await store.backupPage(db, query)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
+    /** @throws Problem not_found */
+    get: async (id: string): Promise<Backup> => present(own(await store.find(db, id))),
+
+    /** @throws Problem not_found for the store; transition_refused without a passphrase */
+    async create(caller: Caller, storeId: string): Promise<Backup> {
+      await demandPassphrase()
+      return inTransaction(db, async (tx) => {
+        const row = await begin(parts, tx, caller, { cluster: null, storeId, madeBy: 'request' })
+        await record(tx, caller, { action: 'installation.backup_requested', target, after: { store: row.store_name } })
+        return present(row)
+      })
+    },
+
+    /** @throws Problem not_found, stale */
+    remove: (caller: Caller, id: string, ifMatch: Versions): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const row = own(await store.lock(tx, id), ifMatch)
+        if (row.status === 'removing') return
+        const { version } = await store.update(tx, id, { status: 'removing', reason: null, updated_at: nowOf(parts) })
+        const event = { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version, ...scopeOf(row) } as const
+        await record(tx, caller, { action: 'installation.backup_removed', target, after: { key: row.object_key }, event })
+        await wakeSnapshot(engine, tx, row)
+      }),
+
+    schedule: (): Promise<SnapshotSchedule | null> => shownSchedule(db),
+
+    /** @throws Problem not_found for the store; transition_refused without a passphrase; stale */
+    async setSchedule(caller: Caller, wish: SnapshotScheduleWish, ifMatch: Versions): Promise<SnapshotSchedule> {
+      await demandPassphrase()
+      return inTransaction(db, async (tx) => {
+        await stores.hold(tx, wish.store_id)
+        const before = await store.lockSchedule(tx, null)
+        const shown = before ? await shownSchedule(tx) : null
+        if (before) checkVersion(ifMatch, before.version)
+        const at = nowOf(parts)
+        const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
+        if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
+        else await store.insertSchedule(tx, { id: randomUUID(), cluster_id: null, ...wish, ...times, created_at: at })
+        const after = (await shownSchedule(tx))!
+        await record(tx, caller, { action: 'installation.backup_schedule_set', target, before: shown, after })
+        await engine.wake(tx, scheduleQueue, installation)
+        return after
+      })
+    },
+
+    /** @throws Problem not_found, stale */
+    removeSchedule: (caller: Caller, ifMatch: Versions): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const row = existing(await store.lockSchedule(tx, null), 'schedule', ifMatch)
+        await store.removeSchedule(tx, row.id)
+        await record(tx, caller, { action: 'installation.backup_schedule_removed', target })
+      }),
+  }
+}

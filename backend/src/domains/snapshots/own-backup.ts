@@ -1,0 +1,67 @@
+/** Writes a backup of Steelyard to a store and reads it back. The file is the same as that of `steelyard backup`, so `steelyard restore` reads it. */
+import { createHash } from 'node:crypto'
+import { dump, type DumpCount } from '../../backup/dump.ts'
+import { visit } from '../../backup/load.ts'
+import { demandLength, passphraseIn } from '../../backup/passphrase-file.ts'
+import { readRecords } from '../../backup/records.ts'
+import { BackupRefused, type KnownKeys, seal, unseal } from '../../backup/sealed.ts'
+import type { Job } from '../../engine/engine.ts'
+import { type ObjectStore, StoreError } from '../stores/object-store.ts'
+import { nowOf, type SnapshotParts } from './parts.ts'
+import type * as store from './store.ts'
+
+/** @throws BackupRefused if no passphrase is set, or it can't be used */
+export async function backupPassphrase({ config }: Pick<SnapshotParts, 'config'>): Promise<string> {
+  if (config.backupPassphraseFile === undefined)
+    throw new BackupRefused('STEELYARD_BACKUP_PASSPHRASE_FILE is not set: put a passphrase into a file, set the setting to its path, and start Steelyard again')
+  const passphrase = await passphraseIn(config.backupPassphraseFile)
+  demandLength(passphrase)
+  return passphrase
+}
+
+/** Passes the bytes on, and counts and hashes them. */
+async function* measured(source: AsyncIterable<Uint8Array>, found: (file: { bytes: number; sha256: string }) => void): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const piece of source) {
+    hash.update(piece)
+    bytes += piece.byteLength
+    yield piece
+  }
+  found({ bytes, sha256: hash.digest('hex') })
+}
+
+/** @throws BackupRefused, StoreError */
+export async function makeBackup(parts: SnapshotParts, job: Job, row: store.SnapshotRow, to: ObjectStore, key: string) {
+  const { config, pool, version } = parts
+  const passphrase = await backupPassphrase(parts)
+  const known: KnownKeys = new Map()
+  const at = nowOf(parts)
+  let written: { bytes: number; sha256: string } | undefined
+  await job.effect(`backup/${row.id}`, async () => {
+    const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
+    const client = await pool.connect()
+    try {
+      await to.put(
+        key,
+        measured(seal(passphrase, dump({ client, config, version }, count), known), (file) => (written = file)),
+        job.signal,
+      )
+    } finally {
+      client.release()
+    }
+  })
+  let again: { bytes: number; sha256: string } | undefined
+  await visit(
+    readRecords(
+      unseal(
+        passphrase,
+        measured(to.get(key, job.signal), (file) => (again = file)),
+        known,
+      ),
+    ),
+  )
+  if (again?.sha256 !== written!.sha256) throw new StoreError('The store returned another file than was written to it')
+  const { bytes, sha256 } = written!
+  return { taken_at: at, size_bytes: bytes, stored_bytes: bytes, sha256, verified_at: nowOf(parts) }
+}

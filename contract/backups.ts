@@ -1,0 +1,71 @@
+/** Steelyard's own backups in a store: the file of `steelyard backup`, taken on request and by a schedule. The passphrase is in a file on Steelyard's machine. */
+import * as z from 'zod/mini'
+import { SnapshotSchedule, SnapshotScheduleWish, snapshotStatuses } from './clusters/changes/snapshots.ts'
+import { list } from './list.ts'
+import { callsOf } from './object-calls.ts'
+import { operation } from './operation.ts'
+import { changed, time } from './page.ts'
+
+export const Backup = z.object({
+  id: z.uuid(),
+  store: z.object({ id: z.uuid(), name: z.string() }),
+  /** Name of the file in the store. */
+  key: z.string(),
+  status: z.enum(snapshotStatuses),
+  /** What the backup waits for, or why it failed or can't be removed. */
+  reason: z.nullable(z.string()),
+  made_by: z.enum(['request', 'schedule', 'import']),
+  created_by: z.nullable(z.string()),
+  taken_at: z.nullable(time),
+  /** Bytes of the encrypted file. */
+  size_bytes: z.nullable(z.int()),
+  verified_at: z.nullable(time),
+  ...changed,
+})
+export type Backup = z.infer<typeof Backup>
+
+const backups = list<Backup>()({
+  nouns: ['backup', 'backups'],
+  columns: {
+    id: { label: 'Id', kind: 'mono', hidden: true, value: (b: Backup) => b.id },
+    taken_at: { label: 'Taken', kind: 'time', sort: true, value: (b: Backup) => b.taken_at },
+    status: { label: 'Status', kind: 'word', sort: true, value: (b: Backup) => b.status },
+    size: { label: 'Size', kind: 'memory', sort: true, value: (b: Backup) => b.size_bytes },
+    store: { label: 'Store', value: (b: Backup) => b.store.name },
+    key: { label: 'File', kind: 'mono', value: (b: Backup) => b.key },
+    made_by: { label: 'By', kind: 'word', value: (b: Backup) => b.made_by },
+    reason: { label: 'Reason', value: (b: Backup) => b.reason },
+    created_at: { label: 'Begun', kind: 'time', sort: true, hidden: true, value: (b: Backup) => b.created_at },
+  },
+  filters: { status: { label: 'Status', help: 'Only backups with this status', choices: snapshotStatuses } },
+  order: '-created_at',
+})
+
+const calls = callsOf('backup', '/v1/backups', { read: 'users:manage', write: 'users:manage' }, Backup)
+export const backupList = calls.list(backups, "Steelyard's own backups in stores, newest first.")
+export const backupGet = calls.get('One backup.')
+export const backupCreate = calls.create({
+  summary: 'Write a backup of Steelyard to a store, and read it back. The response arrives before the backup is complete.',
+  body: z.strictObject({ store_id: z.uuid('Choose a store') }),
+  errors: ['not_found', 'transition_refused'],
+})
+export const backupRemove = operation('backupRemove', 'DELETE /v1/backups/{id}', 'users:manage', {
+  summary: 'Remove a backup and its file.',
+  proof: true,
+  errors: ['stale'],
+})
+
+export const backupScheduleGet = operation('backupScheduleGet', 'GET /v1/backup-schedule', 'users:manage', {
+  summary: 'The schedule of the backups of Steelyard; null if there is none.',
+  answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
+})
+export const backupScheduleSet = operation('backupScheduleSet', 'PUT /v1/backup-schedule', 'users:manage', {
+  summary: 'Take backups of Steelyard by a schedule.',
+  body: SnapshotScheduleWish,
+  answer: SnapshotSchedule,
+  errors: ['stale', 'not_found', 'transition_refused'],
+})
+export const backupScheduleRemove = operation('backupScheduleRemove', 'DELETE /v1/backup-schedule', 'users:manage', {
+  summary: 'Take no more backups of Steelyard by a schedule. Its backups stay.',
+  errors: ['stale', 'not_found'],
+})
