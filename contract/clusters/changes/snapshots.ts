@@ -12,7 +12,6 @@ import { no, type Verdict, yes } from '../../rule.ts'
 
 /** taking: under way or waiting. ready: read back and right. removing: its file is being removed from the store. */
 export const snapshotStatuses = ['taking', 'ready', 'failed', 'removing'] as const
-export type SnapshotStatus = (typeof snapshotStatuses)[number]
 const makers = ['request', 'schedule', 'import'] as const
 
 export const Snapshot = z.object({

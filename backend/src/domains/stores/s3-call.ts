@@ -74,8 +74,6 @@ export async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-export type S3Calls = ReturnType<typeof s3Calls>
-
 export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
   const { endpoint, region, bucket, prefix, pathStyle, accessKeyId, secretAccessKey } = settings
   const base = new URL(endpoint)

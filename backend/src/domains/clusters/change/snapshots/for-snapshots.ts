@@ -96,7 +96,7 @@ export function forSnapshots(parts: CoreParts) {
       const answers = await Promise.all(asked.map((m) => ask(m, signal)))
       const [source] = answers.filter((a): a is Source => typeof a !== 'string').toSorted(best)
       if (!source) {
-        const [why] = answers.filter((a) => typeof a === 'string')
+        const why = answers.find((a) => typeof a === 'string')
         throw new Problem('cluster_not_ready', `No control plane of ${state.row.name} has a healthy etcd${why === undefined ? '' : `: ${why}`}`)
       }
       const connection = await servers.connection(source.nodeId)

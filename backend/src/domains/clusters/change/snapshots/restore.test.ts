@@ -25,8 +25,8 @@ beforeAll(async () => {
   const { cluster: made, operation } = await world.create(first, { name: 'web' })
   const other = await world.create(small, { name: 'other' })
   store = (await admin.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder } })).answer!.id
-  expect((await world.ended(operation.id)).status).toBe('done')
-  expect((await world.ended(other.operation.id)).status).toBe('done')
+  await world.ended(operation.id)
+  await world.ended(other.operation.id)
   cluster = made
 }, 180_000)
 
@@ -67,7 +67,7 @@ test('a running cluster goes back to its snapshot: etcd is wiped on the named co
   expect(plan.warnings.join(' ')).toContain('etcd still runs')
   const before = world.etcds('web')
   const ended = await world.ended((await world.change(cluster.id, change)).id, 120_000)
-  expect(ended, JSON.stringify(ended.steps)).toMatchObject({ status: 'done' })
+  expect(ended).toMatchObject({ status: 'done' })
   expect(world.etcds('web')).toBe(before + 1)
   const shown = hand().show()
   expect(shown.uid).toBe(uid)
@@ -97,7 +97,7 @@ test('Steelyard can end before and after every effect of a snapshot and a restor
     const etcds = world.etcds('web')
     const { id } = await world.change(cluster.id, { kind: 'restore', snapshot_id: snapshot.id, reset: ids(first.slice(0, 3)) })
     const ended = await world.ended(id, 150_000)
-    expect(ended, JSON.stringify(ended.steps)).toMatchObject({ status: 'done' })
+    expect(ended).toMatchObject({ status: 'done' })
     expect([...ends]).toEqual([])
     expect(world.etcds('web')).toBe(etcds + 1)
     expect(
@@ -151,7 +151,7 @@ test('a cluster whose servers all died comes back on new servers with its name, 
     (text) => text === 'There is no such snapshot',
   )
   const ended = await world.ended((await world.change(cluster.id, change)).id, 180_000)
-  expect(ended, JSON.stringify(ended.steps)).toMatchObject({ status: 'done' })
+  expect(ended).toMatchObject({ status: 'done' })
   const after = hand().show()
   expect(after.uid).toBe(before.uid)
   expect(after.workloads.map((w) => [w.name, w.identity])).toEqual(before.workloads.map((w) => [w.name, w.identity]))
@@ -183,6 +183,6 @@ test('servers of the cluster that came back empty take it up again', async () =>
     (checks) => checks.length === 0,
   )
   const ended = await world.ended((await world.change(other.cluster.id, change)).id, 180_000)
-  expect(ended, JSON.stringify(ended.steps)).toMatchObject({ status: 'done' })
+  expect(ended).toMatchObject({ status: 'done' })
   expect(handOn(simulator.world, 'lone')!.show().uid).toBe(uid)
 }, 240_000)
