@@ -145,6 +145,7 @@ export const meanings: Readonly<Record<string, string>> = {
     servers: 'The servers that are added, removed, or change their role.',
   }),
   start: 'When the change begins. Default: at once.',
+  what: 'What to rotate. Talos cannot replace `service_account`, `encryption_keys` and `etcd_ca`; the plan says why.',
   window: 'The maintenance window; null removes it.',
   'clusterChange.seen': 'The `seen` value of the plan. The request is refused if the plan has changed since.',
   'serverAdd.cidr': 'A network of at most 1024 addresses (an IPv4 /22), instead of `addresses`.',

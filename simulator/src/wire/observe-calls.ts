@@ -3,6 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
 import type { Machine } from '../machine/machine.ts'
+import { certificateText } from './certificate-files.ts'
 import { textOf } from './files.ts'
 import { type MachineCalls, machineOf, answer } from './peer.ts'
 import { cpuInfo, diskStats, loadAverage, memoryInfo, networkStats, systemStat } from './usage.ts'
@@ -77,7 +78,7 @@ export const observeCalls: MachineCalls = {
 
   async *read({ path }, context) {
     const machine = machineOf(context)
-    const text = textOf(machine, path)
+    const text = textOf(machine, path) ?? (await certificateText(machine, path))
     if (text === undefined) throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
     yield { bytes: encode(text) }
   },

@@ -7,6 +7,7 @@ import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.t
 import type { RotatedSecret } from '#contract/clusters/changes/rotate.ts'
 import { clusterEvents, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { hasEnded, operationCancel } from '#contract/operations.ts'
+import { overviewGet } from '#contract/overview.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { readTalosconfig } from '#talos/access/access.ts'
@@ -19,8 +20,9 @@ import { openEscrow } from '../../../../testing/escrow.ts'
 import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
+import { certificateQueue } from './certificate-watch.ts'
 
-const world = await clusterWorld({ servers: 23 })
+const world = await clusterWorld({ servers: 24 })
 const { admin, backend } = world
 const hourMs = 3_600_000
 
@@ -197,7 +199,8 @@ describe.concurrent('what can be rotated', () => {
     expect([years('talos_ca'), years('kubernetes_ca'), years('etcd_ca'), years('aggregator_ca')]).toEqual([10, 10, 10, 10])
     for (const node of nodes)
       expect(items).toContainEqual(expect.objectContaining({ kind: 'talos_api', name: node.name, renewed_by: 'talos', ending: false, reason: null }))
-    expect(items.some((c) => c.ending)).toBe(false)
+    expect(items.filter((c) => c.ending || c.ends_at === null)).toEqual([])
+    expect(years('kubernetes_api')).toBe(1)
   })
 })
 
@@ -263,6 +266,43 @@ describe('trouble in the middle of a rotation', () => {
     off.lifecycle.powerOn()
     expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done' })
     await expectNoDrift(nodes)
+  })
+
+  test('a cancel has no effect once a server refuses the old authority', { timeout: 120_000 }, async () => {
+    const { id, nodes } = await ready(1)
+    let isHeld = true
+    let isCut = false
+    atEffect = (name, when) => {
+      if (!isHeld || name !== `rotate-drop/${nodes[0]!.id}` || when !== 'after') return
+      isCut = true
+      throw new Error('Held')
+    }
+    const { id: operation } = await rotate(id, 'talos_ca')
+    await world.until(
+      async () => isCut,
+      (cut) => cut,
+    )
+    expect((await admin.call(operationCancel, { params: { id: operation } })).status).toBe(200)
+    isHeld = false
+    atEffect = () => undefined
+    expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done' })
+    const now = await settled(id, (e) => e.former.length === 1)
+    expect(await talosAnswers(nodes[0]!, await talosAdmin(now.bundle))).toBe('ok')
+  })
+
+  test('the overview names certificates that end soon, until they are read again', { timeout: 60_000 }, async () => {
+    const { id } = await shared
+    const { db, engine } = backend.platform
+    const ending = [{ kind: 'kubernetes_ca', name: null, ends_at: '2027-01-02T00:00:00.000Z', reason: 'Rotate it' }]
+    await db
+      .updateTable('cluster')
+      .set({ certificates_ending: JSON.stringify(ending) })
+      .where('id', '=', id)
+      .execute()
+    const attention = async () => (await admin.call(overviewGet)).answer!.attention.items.filter((one) => one.kind === 'cluster_certificate_ending')
+    expect(await attention()).toMatchObject([{ id, reason: 'Certificates end on 2027-01-02: Authority of the Kubernetes API. Rotate it' }])
+    await inTransaction(db, (tx) => engine.wake(tx, certificateQueue, id))
+    await world.until(attention, (items) => items.length === 0)
   })
 
   test.each(['talos_ca', 'kubernetes_ca'] as const)(
