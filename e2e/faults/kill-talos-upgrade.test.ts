@@ -4,6 +4,7 @@ import { type ClusterChangeAsked, clusterChange } from '#contract/clusters/chang
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
+import { isAtLength } from './testing/length.ts'
 import type { Program } from './testing/processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
@@ -37,15 +38,18 @@ async function killedAt(point: string, change: ClusterChangeAsked) {
   return operation
 }
 
-// Each case upgrades both servers by one patch release.
-test.each([
+const points = [
   ['before the image is written', 'write-talos:before', 'v1.13.6'],
   ['after the image was written', 'write-talos:after', 'v1.13.7'],
   ['before the restart', 'restart-talos:before', 'v1.13.8'],
   ['after the restart was requested', 'restart-talos:after', 'v1.13.9'],
   ['after the node was cordoned', 'cordon:after', 'v1.13.8'],
   ['before the node is uncordoned', 'uncordon:before', 'v1.13.7'],
-])('an upgrade of Talos interrupted by kill −9 %s ends with both servers upgraded', async (_name, point, version) => {
+] as const
+// Each case changes both servers to another patch release. The short run kills at the points whose outcome is unknown to the next run.
+const chosen = isAtLength ? points : points.filter(([, point]) => point.endsWith(':after') && !point.startsWith('cordon'))
+
+test.each(chosen)('an upgrade of Talos interrupted by kill −9 %s ends with both servers upgraded', async (_name, point, version) => {
   const { id } = await killedAt(point, { kind: 'upgradeTalos', version })
   const end = await ended(call, id, 90_000)
   expect({ status: end.status, reason: end.reason, open: end.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({

@@ -68,11 +68,16 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
   },
   steps: {
     image: (turn) =>
-      decideTargets(turn, async () => {
-        const last = await store.lastSent(turn.parts.db, turn.change.node_id)
-        if (!last) throw new Error('The plan has found an upgrade of this server')
-        return { version: last.version_before, schematic: last.schematic_before }
-      }),
+      decideTargets(
+        turn,
+        async () => {
+          const last = await store.lastSent(turn.parts.db, turn.change.node_id)
+          if (!last) throw new Error('The plan has found an upgrade of this server')
+          return { version: last.version_before, schematic: last.schematic_before }
+        },
+        // The version before is on the machine's disk.
+        async () => {},
+      ),
     drain,
     upgrade: (turn, at) => restart(turn, at, rollbackCommand),
     'etcd-healthy': etcdHealthy,

@@ -22,10 +22,14 @@ async function imageFor({ parts }: ChangeTurn, nodeId: string, { version, schema
 }
 
 /**
- * Step `image`: decides for each server what it becomes, and that the factory has the image. `wantedOf` gets what the server runs now.
- * Servers that are decided already keep their target.
+ * Step `image`: decides for each server what it becomes. `wantedOf` gets what the server runs now. `demand`: throws if the factory does not have the image; a
+ * rollback needs none. Servers that are decided already keep their target.
  */
-export async function decideTargets(turn: ChangeTurn, wantedOf: (now: Wanted, nodeId: string) => Promise<Wanted>): Promise<StepResult> {
+export async function decideTargets(
+  turn: ChangeTurn,
+  wantedOf: (now: Wanted) => Promise<Wanted>,
+  demand: (wanted: Wanted) => Promise<void> = ({ version, schematic }) => turn.parts.installers.demand(version, schematic),
+): Promise<StepResult> {
   const { parts, operation, job } = turn
   const decided = new Set((await store.ofOperation(parts.db, operation.id)).map((row) => row.node_id))
   for (const nodeId of changedBy(turn).filter((id) => !decided.has(id))) {
@@ -33,8 +37,8 @@ export async function decideTargets(turn: ChangeTurn, wantedOf: (now: Wanted, no
     if ('silent' in seen) return { waiting: seen.silent, isSafe: true }
     let row: Parameters<typeof store.insert>[1][number]
     try {
-      const wanted = await wantedOf(seen, nodeId)
-      await parts.installers.demand(wanted.version, wanted.schematic)
+      const wanted = await wantedOf(seen)
+      await demand(wanted)
       const image = await imageFor(turn, nodeId, wanted)
       row = {
         operation_id: operation.id,
