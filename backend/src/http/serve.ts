@@ -114,7 +114,7 @@ function contextOf(operation: Operation, request: FastifyRequest, reply: Fastify
   }
 }
 
-const media = (operation: Operation): string => `${operation.media}; charset=utf-8`
+const media = ({ media: type }: Operation): string => (type === 'application/octet-stream' ? type : `${type}; charset=utf-8`)
 
 /** An object's ETag is its `version`. */
 function etag(answer: unknown): string | undefined {

@@ -16,6 +16,7 @@ import {
 } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { storeCreate, storeGet, storeRemove } from '#contract/stores.ts'
+import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
 import { inTransaction } from '../../db/db.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 import { s3Body, s3Service } from '../stores/testing/s3-service.ts'
@@ -167,6 +168,22 @@ test('a file of etcdctl is imported; one that is cut short, changed or without a
   await waits('text.db', 'cut short')
   await waits('none.db', 'has no file')
 })
+
+test('a store that loses a part of a large file is found out, and the snapshot is written again', async () => {
+  const revision = (n: number) => Buffer.concat([Buffer.alloc(7), Buffer.from([n]), Buffer.from('_'), Buffer.alloc(8)])
+  const database = boltDatabase({ key: Array.from({ length: 20 }, (_, i) => [revision(i + 1), Buffer.alloc(1024 ** 2, i)] as const) })
+  service.objects.set('steelyard/prod/large.db', Buffer.concat([database, createHash('sha256').update(database).digest()]))
+  service.trouble('forgets-part')
+  const { id } = (await admin.call(snapshotImport, { params: { id: cluster.id }, body: { store_id: bucket, file: 'large.db' } })).answer!
+  const waiting = await world.until(
+    () => get(id),
+    (s) => s.reason !== null,
+  )
+  expect(waiting.reason).toContain('Attempt 1 of 4 failed: The backup is cut off')
+  service.trouble(null)
+  backend.clock.advance(pausesMs[0]!)
+  expect(await settled(id)).toMatchObject({ status: 'ready', revision: 20, size_bytes: database.length + 32 })
+}, 60_000)
 
 test('a removed snapshot is gone from the list and from its store', async () => {
   const snapshot = await take(disk)
