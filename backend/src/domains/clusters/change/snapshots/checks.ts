@@ -13,6 +13,8 @@ import { type ChangeView, check, talosOf } from '../frame.ts'
 export interface EtcdPlace {
   readonly m: store.MemberRow
   readonly state: 'waits' | 'has-data' | 'silent'
+  /** Whether etcd runs, so that its data is in use. */
+  readonly runs: boolean
   readonly reason: string
 }
 
@@ -21,11 +23,11 @@ export async function etcdPlace(view: Pick<ChangeView, 'parts' | 'state' | 'sign
   try {
     const etcd = await talosOf(view, m.node_id, async (client) => (await client.services()).find((s) => s.id === 'etcd'))
     const failed = etcd?.state === 'Failed' && /recovering from the snapshot|verifying snapshot/.test(etcd.lastEvent?.message ?? '')
-    if (etcd?.state === 'Preparing' || failed) return { m, state: 'waits', reason: etcd.lastEvent?.message ?? '' }
-    return { m, state: 'has-data', reason: `etcd on ${m.name} is ${etcd?.state.toLowerCase() ?? 'not there yet'}` }
+    if (etcd?.state === 'Preparing' || failed) return { m, state: 'waits', runs: false, reason: etcd.lastEvent?.message ?? '' }
+    return { m, state: 'has-data', runs: etcd?.state === 'Running', reason: `etcd on ${m.name} is ${etcd?.state.toLowerCase() ?? 'not there yet'}` }
   } catch (error) {
     if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-    return { m, state: 'silent', reason: `${m.name}: ${error.message}` }
+    return { m, state: 'silent', runs: false, reason: `${m.name}: ${error.message}` }
   }
 }
 

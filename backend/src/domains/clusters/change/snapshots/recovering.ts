@@ -10,7 +10,7 @@ import * as members from '../../store.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { etcdReports } from '../shared/etcd.ts'
 import { nodeReady } from '../shared/drain.ts'
-import { controlPlanes, etcdPlace } from './checks.ts'
+import { controlPlanes, type EtcdPlace, etcdPlace } from './checks.ts'
 import * as store from './store.ts'
 
 type Turn = ChangeTurn<ChangeOf<'restore'>>
@@ -35,8 +35,11 @@ export async function readBack(turn: Turn): Promise<StepResult> {
   }
 }
 
-/** After this time without an effect, in ms, the wipes are sent again. */
-const wipeAgainMs = 120_000
+/**
+ * When a wipe is sent again, in ms after the last one: soon where etcd runs, because a control plane that was wiped before the others may have joined them again;
+ * late where etcd doesn't run, because the server may be starting.
+ */
+const wipeAgainMs = { runs: 20_000, stopped: 300_000 }
 
 /**
  * All wipes are sent at once: a single control plane without data would join the etcd of the others. Only the partition with etcd's data is wiped, so the servers
@@ -49,20 +52,27 @@ export async function wipe(turn: Turn): Promise<StepResult> {
   const left = places.filter((p) => p.state !== 'waits')
   if (left.length === 0) return 'done'
   const { wiped_at: sent } = await recoveryOf(turn)
-  if (sent === null || job.elapsedMs(sent) > wipeAgainMs) {
-    const silent: string[] = []
-    await job.effect('wipe', async () => {
-      for (const { m } of left.filter((p) => p.state === 'has-data'))
-        await talos(turn, m.node_id, (client) => client.reset({ graceful: false, reboot: true, systemPartitions: ['EPHEMERAL'] })).catch((error: unknown) => {
-          if (job.signal.aborted || !(error instanceof TalosError)) throw error
-          silent.push(`${m.name}: ${error.message}`)
-        })
-    })
+  const isDue = ({ runs }: EtcdPlace) => sent === null || job.elapsedMs(sent) > (runs ? wipeAgainMs.runs : wipeAgainMs.stopped)
+  const due = left.filter((p) => p.state === 'has-data' && isDue(p))
+  if (due.length > 0) {
+    const refused = await job.effect('wipe', () => Promise.all(due.map(({ m }) => sendWipe(turn, m))))
     // A wipe whose record got lost is sent again at once, which does no harm before the snapshot is there.
-    if (silent.length > 0) return { waiting: listed(silent), againMs: 2_000 }
+    const problems = refused.flatMap((problem) => problem ?? [])
+    if (problems.length > 0) return { waiting: listed(problems), againMs: 2_000 }
     await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
   }
   return { waiting: listed(left.map((p) => p.reason)), againMs: 1_000 }
+}
+
+/** Returns why the wipe was refused, or null. */
+async function sendWipe(turn: Turn, m: members.MemberRow): Promise<string | null> {
+  try {
+    await talos(turn, m.node_id, (client) => client.reset({ graceful: false, reboot: true, systemPartitions: ['EPHEMERAL'] }))
+    return null
+  } catch (error) {
+    if (turn.job.signal.aborted || !(error instanceof TalosError)) throw error
+    return `${m.name}: ${error.message}`
+  }
 }
 
 /** Sends the snapshot to the control plane. Safe to repeat until etcd was started from it. */

@@ -29,7 +29,7 @@ async function planHere(view: ChangeView, change: Change): Promise<Planned> {
   const back = returning(places, change)
   const [first] = back
   const wiped = controlPlanes(view).filter((m) => change.reset.includes(m.node_id))
-  const healthy = places.filter((p) => p.state === 'has-data' && p.reason.endsWith('is running'))
+  const healthy = places.filter((p) => p.runs)
   return {
     checks: [...snapshot.checks, ...place.checks],
     warnings: [
