@@ -110,6 +110,85 @@ export const changeScreens: readonly Screen[] = [
     },
   },
   {
+    name: 'change-upgrade-kubernetes',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/upgradeKubernetes`,
+    async ready(page) {
+      await press(page, 'Show the plan')
+      await page.getByText('Enter the version').waitFor()
+    },
+  },
+  {
+    name: 'change-patches',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/configure`,
+    async ready(page) {
+      await press(page, 'Show the plan')
+      await page.getByText('Enter a patch, or the name of a patch to remove').waitFor()
+    },
+  },
+  {
+    name: 'change-endpoint',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/endpoint`,
+    async ready(page) {
+      await page.getByRole('textbox', { name: 'New endpoint' }).fill('api.poz.example.com')
+      await press(page, 'Show the plan')
+      await page.getByRole('heading', { name: 'What happens' }).waitFor()
+    },
+  },
+  {
+    name: 'change-disks',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/disks?server=${w.drifted.id}`,
+    async ready(page) {
+      await page.getByRole('list', { name: 'Disks' }).waitFor()
+      await press(page, 'Show the plan')
+      await page.getByText('Choose a disk').waitFor()
+    },
+  },
+  {
+    name: 'change-rotate',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/rotate`,
+    async ready(page) {
+      await press(page, 'Show the plan')
+      await page.getByRole('heading', { name: 'What happens' }).waitFor()
+    },
+  },
+  {
+    name: 'change-snapshot',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/snapshot`,
+    ready: (page) => page.getByLabel('Store').waitFor(),
+  },
+  {
+    name: 'change-restore',
+    path: (w) => `/infra/clusters/${w.ready.id}/change/restore`,
+    async ready(page) {
+      await page.getByText('There is no snapshot that can be restored.').waitFor()
+      await page.getByLabel('Onto').selectOption('other')
+      await page.getByRole('region', { name: 'Free servers' }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-snapshots',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=snapshots`,
+    ready: (page) => page.getByRole('heading', { name: 'No snapshots yet' }).waitFor(),
+  },
+  {
+    name: 'snapshot-schedule',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=snapshots`,
+    async ready(page, { ready }) {
+      await press(page, 'Set a schedule')
+      await page.getByRole('dialog', { name: `Snapshots of ${ready.name}` }).waitFor()
+    },
+  },
+  { name: 'stores', path: '/admin/stores', ready: (page) => page.getByRole('heading', { name: 'No stores yet' }).waitFor() },
+  {
+    name: 'store-add',
+    path: '/admin/stores',
+    async ready(page) {
+      await press(page, 'Add store')
+      await page.getByRole('dialog', { name: 'Add store' }).getByRole('button', { name: 'Add store' }).click()
+      await page.getByText('Enter the access key id').waitFor()
+    },
+  },
+  {
     name: 'cluster-settings',
     path: (w) => `/infra/clusters/${w.ready.id}?tab=settings`,
     ready: (page) => page.getByRole('heading', { name: 'Maintenance window' }).waitFor(),

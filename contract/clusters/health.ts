@@ -58,7 +58,7 @@ const VersionHealth = z.object({
 })
 export type VersionHealth = z.infer<typeof VersionHealth>
 
-const healthTopics = ['etcd', 'database', 'kubernetes_api', 'nodes', 'configuration', 'talos', 'kubernetes'] as const
+const healthTopics = ['etcd', 'database', 'kubernetes_api', 'nodes', 'configuration', 'snapshot', 'talos', 'kubernetes'] as const
 export type HealthTopic = (typeof healthTopics)[number]
 const healthStates = ['ok', 'attention', 'problem', 'unknown'] as const
 export type HealthState = (typeof healthStates)[number]
@@ -75,6 +75,10 @@ export const ClusterHealth = z.object({
   }),
   kubernetes_api: z.array(z.object({ node_id: z.uuid(), name: z.string(), ready: z.boolean(), reason: z.nullable(z.string()) })),
   nodes: z.array(NodeHealth),
+  /** The newest snapshot of etcd that can be restored; null if there is none. */
+  snapshot: z.nullable(
+    z.object({ id: z.uuid(), taken_at: z.nullable(time), verified_at: z.nullable(time), size_bytes: z.nullable(z.int()), store: z.string() }),
+  ),
   versions: z.object({ talos: VersionHealth, kubernetes: VersionHealth }),
   /** Servers whose configuration was changed outside of Steelyard. */
   drift: z.array(z.object({ node_id: z.uuid(), name: z.string(), since: time })),
@@ -87,11 +91,12 @@ export const topicTitles: Readonly<Record<HealthTopic, string>> = {
   kubernetes_api: 'Kubernetes API',
   nodes: 'Nodes',
   configuration: 'Configuration',
+  snapshot: 'Last snapshot',
   talos: 'Talos',
   kubernetes: 'Kubernetes',
 }
 
 export const clusterHealth = operation('clusterHealth', 'GET /v1/clusters/{id}/health', 'clusters:read', {
-  summary: 'The health of a cluster: etcd, Kubernetes API, nodes, versions and drift, asked now. Takes a few seconds if a machine does not answer.',
+  summary: 'The health of a cluster: etcd, Kubernetes API, nodes, snapshot, versions and drift, asked now. Takes a few seconds if a machine does not answer.',
   answer: ClusterHealth,
 })

@@ -45,6 +45,7 @@ const healthy: Answer<typeof clusterHealth> = {
       pods: 4,
     },
   ],
+  snapshot: null,
   versions: { talos: version, kubernetes: version },
   drift: [],
 }

@@ -27,8 +27,9 @@ export const paths = {
   importCluster: '/infra/clusters/import',
   /** `operation`: id of the operation whose timeline is shown. */
   cluster: (id: string, tab?: string, operation?: string) => address('/infra/clusters/$id', { id }, { tab, operation }),
-  /** The form of a change of a running cluster. `server`: id of the preselected server. */
-  changeCluster: (id: string, kind: string, server?: string) => address('/infra/clusters/$id/change/$kind', { id, kind }, { server }),
+  /** The form of a change of a running cluster. `server`, `snapshot`: id of the preselected one. */
+  changeCluster: (id: string, kind: string, chosen: { server?: string; snapshot?: string } = {}) =>
+    address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),
   addSubnet: page('/infra/network/add-subnet'),
@@ -48,4 +49,5 @@ export const paths = {
   /** `user`: id of the user whose sessions are shown. */
   sessions: page('/admin/sessions'),
   apiTokens: page('/admin/tokens'),
+  stores: page('/admin/stores'),
 } as const

@@ -35,7 +35,7 @@ export interface ClusterParts extends CoreParts {
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render' | 'rolling'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly offers: Pick<Offers, 'lookFor' | 'statesOf'>
-  readonly snapshots: Pick<Snapshots, 'problems' | 'forChanges'>
+  readonly snapshots: Pick<Snapshots, 'last' | 'problems' | 'forChanges'>
   readonly audit: Pick<Audit, 'events'>
   /** Called in the transaction that removes a cluster, so that other domains can free their objects. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>

@@ -176,6 +176,12 @@ export function snapshots(parts: SnapshotParts) {
       return shownSchedule(db, clusterId)
     },
 
+    /** The newest snapshot that can be restored, and the schedule. */
+    async last(clusterId: string): Promise<{ snapshot: Snapshot | null; schedule: SnapshotSchedule | null }> {
+      const row = await store.newestReady(db, clusterId)
+      return { snapshot: row ? present(row) : null, schedule: await shownSchedule(db, clusterId) }
+    },
+
     /** @throws Problem not_found for the cluster or the store; stale */
     setSchedule: (caller: Caller, clusterId: string, wish: SnapshotScheduleWish, ifMatch: Versions): Promise<SnapshotSchedule> =>
       inTransaction(db, async (tx) => {

@@ -11,6 +11,7 @@ const pages = [
   { id: 'waitlist', text: 'Waitlist', href: paths.waitlist() },
   { id: 'sessions', text: 'Sessions', href: paths.sessions() },
   { id: 'tokens', text: 'API tokens', href: paths.apiTokens() },
+  { id: 'stores', text: 'Stores', href: paths.stores() },
   { id: 'audit', text: 'Audit log', href: paths.audit() },
 ] as const
 

@@ -5,7 +5,7 @@ import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
 import * as store from '../store.ts'
 import { askEtcd, etcdHealth } from './ask-etcd.ts'
 import { askApiServers, askNodes, askPods, type Heard, nodesHealth } from './ask-kubernetes.ts'
-import { linesOf } from './lines.ts'
+import { linesOf, snapshotSaid } from './lines.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 
 const notYet: Heard<never> = { value: null, failed: 'No control plane has joined yet' }
@@ -21,11 +21,12 @@ export async function clusterHealthNow(parts: ClusterParts, id: string, signal: 
   const facts = await factsOf(parts, parts.db, members)
   const targets = facts.filter((f) => controlPlanes.some((m) => m.node_id === f.id))
   const client = targets.length === 0 ? null : await kubernetesOf(parts, { row, members })
-  const [reports, api, nodes, pods] = await Promise.all([
+  const [reports, api, nodes, pods, saved] = await Promise.all([
     askEtcd(parts, controlPlanes, signal),
     client === null ? [] : askApiServers(client, targets, signal),
     client === null ? notYet : askNodes(client, signal),
     client === null ? notYet : askPods(client, signal),
+    parts.snapshots.last(id),
   ])
   const pairs = parts.versions.pairs()
   const warnings = parts.versions.warnings(row.talos_version, row.kubernetes_version)
@@ -41,7 +42,18 @@ export async function clusterHealthNow(parts: ClusterParts, id: string, signal: 
       talos: talosVersions(row.talos_version, row.kubernetes_version, pairs, warnings),
       kubernetes: kubernetesVersionsOf(row.kubernetes_version, row.talos_version, pairs, warnings),
     },
+    snapshot:
+      saved.snapshot === null
+        ? null
+        : {
+            id: saved.snapshot.id,
+            taken_at: saved.snapshot.taken_at,
+            verified_at: saved.snapshot.verified_at,
+            size_bytes: saved.snapshot.size_bytes,
+            store: saved.snapshot.store.name,
+          },
     drift: facts.flatMap((f) => (f.drift_since === null ? [] : [{ node_id: f.id, name: f.name, since: f.drift_since.toISOString() }])),
   }
-  return { at: new Date(parts.clock.now()).toISOString(), lines: linesOf(found), ...found }
+  const now = parts.clock.now()
+  return { at: new Date(now).toISOString(), lines: linesOf(found, snapshotSaid(saved, now)), ...found }
 }

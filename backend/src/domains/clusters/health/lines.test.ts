@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClusterHealth, EtcdMemberHealth } from '#contract/clusters/health.ts'
 import type { EtcdReport } from './ask-etcd.ts'
 import { etcdHealth } from './ask-etcd.ts'
-import { linesOf } from './lines.ts'
+import { linesOf, snapshotSaid } from './lines.ts'
 import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 
 const mib = 1024 ** 2
@@ -23,14 +23,15 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
 const version = { current: '1.36.3', newest: '1.36.3', next: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
 const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>) => {
-  const all = {
+  const all: Found = {
+    snapshot: null,
     etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null },
     kubernetes_api: [],
     nodes: [],
     versions: { talos: version, kubernetes: version },
     drift: [],
   }
-  const { state, message } = linesOf({ ...all, ...found }).find((l) => l.topic === topic)!
+  const { state, message } = linesOf({ ...all, ...found }, { state: 'ok', message: 'x' }).find((l) => l.topic === topic)!
   return `${state}: ${message}`
 }
 const etcd = (...members: EtcdMemberHealth[]) => ({ etcd: { members, reason: null } })
@@ -125,4 +126,21 @@ test('the next version is the newest patch release of the same minor, then one m
     next: null,
     reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first',
   })
+})
+
+test('the line about the last snapshot says that none is taken, that one failed, or that they are too old', () => {
+  const now = Date.parse('2026-11-22T12:00:00Z')
+  const schedule = { every_hours: 6, paused: false, problem: null, created_at: '2026-11-01T00:00:00Z' }
+  const at = (taken_at: string | null) => ({ taken_at })
+  const said = (...saved: [Parameters<typeof snapshotSaid>[0]['snapshot'], Parameters<typeof snapshotSaid>[0]['schedule']]) => {
+    const { state, message } = snapshotSaid({ snapshot: saved[0], schedule: saved[1] }, now)
+    return `${state}: ${message}`
+  }
+  expect(said(null, null)).toBe('attention: No snapshot can be restored. No schedule takes snapshots. If all control planes die, the cluster is lost.')
+  expect(said(at('2026-11-20T02:00:00Z'), null)).toBe('attention: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.')
+  expect(said(at('2026-11-22T08:00:00Z'), schedule)).toBe('ok: The newest is of 2026-11-22 08:00 UTC.')
+  expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe('problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken more since.')
+  expect(said(null, { ...schedule, problem: 'the bucket is gone' })).toBe('problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.')
+  expect(said(null, { ...schedule, created_at: '2026-11-22T11:00:00Z' })).toBe('ok: The schedule has not taken the first snapshot yet.')
+  expect(said(null, { ...schedule, paused: true })).toBe('attention: No snapshot can be restored. The schedule is paused.')
 })

@@ -1,4 +1,5 @@
 /** One line per topic of a cluster's health: its state, and the reason in a sentence. Pure functions of the answers. */
+import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic, VersionHealth } from '#contract/clusters/health.ts'
 import { counted } from '#contract/words.ts'
 import { listed } from '../sentences.ts'
@@ -14,7 +15,8 @@ export const isFragmented = ({ size_bytes: size, in_use_bytes: used }: Pick<Etcd
 const namesOf = (items: readonly { readonly name: string }[]): string => listed(items.map((i) => i.name))
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`)
 
-export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>): Line[] {
+/** `saved`: what is said about the last snapshot. */
+export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, saved: Said): Line[] {
   const line = (topic: HealthTopic, said: Said): Line => ({ topic, ...said })
   return [
     line('etcd', etcd(health.etcd)),
@@ -22,6 +24,7 @@ export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>): Line[] {
     line('kubernetes_api', api(health.kubernetes_api)),
     line('nodes', nodes(health.nodes)),
     line('configuration', drift(health.drift)),
+    line('snapshot', saved),
     line('talos', version(health.versions.talos)),
     line('kubernetes', version(health.versions.kubernetes)),
   ]
@@ -79,6 +82,31 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
   const largest = known.reduce((a, b) => (b.size_bytes! > a.size_bytes! ? b : a))
   if (members.every((m) => m.alarms === null)) return { state: 'unknown', message: 'etcd does not report its alarms.' }
   return { state: 'ok', message: `No alarm. ${mib(largest.size_bytes!)}, ${mib(largest.in_use_bytes ?? largest.size_bytes!)} in use.` }
+}
+
+const hourMs = 3_600_000
+/** `2026-11-22 03:12 UTC` */
+const day = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
+
+/** A snapshot is too old if the schedule should have taken two more since. `now`: ms since 1970. */
+export function snapshotSaid(
+  {
+    snapshot,
+    schedule,
+  }: { snapshot: Pick<Snapshot, 'taken_at'> | null; schedule: Pick<SnapshotSchedule, 'every_hours' | 'paused' | 'problem' | 'created_at'> | null },
+  now: number,
+): Said {
+  const taken = snapshot?.taken_at ?? null
+  const newest = taken === null ? 'No snapshot can be restored.' : `The newest is of ${day(taken)}.`
+  if (schedule === null) {
+    const lost = taken === null ? ' If all control planes die, the cluster is lost.' : ''
+    return { state: 'attention', message: `${newest} No schedule takes snapshots.${lost}` }
+  }
+  if (schedule.paused) return { state: 'attention', message: `${newest} The schedule is paused.` }
+  if (schedule.problem !== null) return { state: 'problem', message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}` }
+  const since = Date.parse(taken ?? schedule.created_at)
+  if (now - since > (2 * schedule.every_hours + 1) * hourMs) return { state: 'problem', message: `${newest} The schedule should have taken more since.` }
+  return { state: 'ok', message: taken === null ? 'The schedule has not taken the first snapshot yet.' : newest }
 }
 
 const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`

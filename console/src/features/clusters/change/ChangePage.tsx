@@ -8,7 +8,7 @@ import { clusterOne } from '../cluster-queries.ts'
 import { isShownKind, kindOf } from './change-kinds.ts'
 
 /** The form of one kind of change of a running cluster, with the plan of the change. */
-export function ChangePage({ id, kind, server }: { id: string; kind: string; server: string | undefined }) {
+export function ChangePage({ id, kind, server, snapshot }: { id: string; kind: string; server: string | undefined; snapshot: string | undefined }) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
   if (error instanceof CallError && error.status === 404)
@@ -37,7 +37,7 @@ export function ChangePage({ id, kind, server }: { id: string; kind: string; ser
         {label}: {cluster.name}
       </h1>
       <Suspense fallback={<SkeletonRows rows={6} />}>
-        <Form key={kind} cluster={cluster} server={server} />
+        <Form key={kind} cluster={cluster} server={server} snapshot={snapshot} />
       </Suspense>
     </>
   )

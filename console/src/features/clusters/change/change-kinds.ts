@@ -9,6 +9,8 @@ export interface ChangeFormProps {
   cluster: Cluster
   /** Id of the server that the page was opened for, if any. */
   server: string | undefined
+  /** Id of the snapshot that the page was opened for, if any. */
+  snapshot: string | undefined
 }
 
 interface KindOfChange {
@@ -57,11 +59,53 @@ export const changeKinds = {
     text: 'A server is drained and restarts with the Talos that it ran before its last upgrade.',
     Form: part(() => import('./forms/RollbackTalos.tsx')),
   },
+  upgradeKubernetes: {
+    label: 'Upgrade Kubernetes',
+    icon: 'arrow-up',
+    text: 'The control planes are upgraded first, one after another, then the kubelet of each server. At most one minor version at a time.',
+    Form: part(() => import('./forms/UpgradeKubernetes.tsx')),
+  },
+  configure: {
+    label: 'Change patches',
+    icon: 'edit',
+    text: 'A patch is added, replaced or removed on one server after another. A server restarts only if Talos says that the change needs it.',
+    Form: part(() => import('./forms/Configure.tsx')),
+  },
   extensions: {
     label: 'Change extensions',
     icon: 'chip',
     text: 'Servers get an image with other system extensions or kernel arguments, one after another: each is drained and restarts. What is left out stays as it is.',
     Form: part(() => import('./forms/Extensions.tsx')),
+  },
+  snapshot: {
+    label: 'Take a snapshot',
+    icon: 'bookmark',
+    text: 'The data of etcd is copied to a store, encrypted, and read back. The cluster goes on meanwhile.',
+    Form: part(() => import('./forms/TakeSnapshot.tsx')),
+  },
+  restore: {
+    label: 'Restore a snapshot',
+    icon: 'download',
+    text: 'The cluster gets the objects that a snapshot has. What was written to the cluster after the snapshot is lost.',
+    Form: part(() => import('./forms/Restore.tsx')),
+  },
+  rotate: {
+    label: 'Rotate secrets',
+    icon: 'key',
+    text: 'An authority, the tokens or a key is replaced in the order of Talos: every server first accepts the new one besides the old one, so nobody is locked out.',
+    Form: part(() => import('./forms/Rotate.tsx')),
+  },
+  disks: {
+    label: 'Change workload disks',
+    icon: 'disk',
+    text: 'Disks of a server become workload disks, or stop being one. Nothing is written to a disk that is added.',
+    Form: part(() => import('./forms/Disks.tsx')),
+  },
+  endpoint: {
+    label: 'Change the API endpoint',
+    icon: 'network',
+    text: 'The Kubernetes API gets another address. Certificates accept both addresses before the first server uses the new one.',
+    Form: part(() => import('./forms/Endpoint.tsx')),
   },
   defragment: {
     label: 'Defragment etcd',

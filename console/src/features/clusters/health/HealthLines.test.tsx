@@ -49,6 +49,7 @@ const health: ClusterHealth = {
   },
   kubernetes_api: [],
   nodes: [],
+  snapshot: null,
   versions: { talos: version, kubernetes: version },
   drift: [],
 }

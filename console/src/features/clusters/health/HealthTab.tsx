@@ -9,6 +9,7 @@ import { Badge, StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { healthOf } from '../cluster-queries.ts'
 import css from './Health.module.css'
+import { CertificatesTable } from './CertificatesTable.tsx'
 import HealthLines from './HealthLines.tsx'
 
 const unknown = <span className="t3">Unknown</span>
@@ -108,6 +109,7 @@ export default function HealthTab({ cluster }: { cluster: Cluster }) {
           empty={<Empty title="No nodes" />}
         />
       </section>
+      <CertificatesTable cluster={cluster} />
     </div>
   )
 }

@@ -18,7 +18,9 @@ const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<Hea
   database: { attention: ['defragment'], problem: ['defragment'] },
   kubernetes_api: { problem: ['replace'] },
   nodes: { problem: ['replace'] },
+  snapshot: { attention: ['snapshot'], problem: ['snapshot'] },
   talos: { attention: ['upgradeTalos'] },
+  kubernetes: { attention: ['upgradeKubernetes'] },
 }
 
 /** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
@@ -36,7 +38,10 @@ export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, n
     case 'configuration':
       return [...changes, ...servers(drift)]
     case 'talos':
-      return versions.talos.next === null ? [] : changes
+    case 'kubernetes':
+      return versions[topic].next === null ? [] : changes
+    case 'snapshot':
+      return [...changes, { label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') }]
     default:
       return changes
   }

@@ -31,10 +31,11 @@ import { ClusterTimeline } from './ClusterTimeline.tsx'
 
 const HealthLines = part(() => import('../health/HealthLines.tsx'))
 const ScheduledChanges = part(() => import('../change/ScheduledChanges.tsx'))
+const ClusterSnapshots = part(() => import('../snapshots/ClusterSnapshots.tsx'))
 const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
 const HealthTab = part(() => import('../health/HealthTab.tsx'))
 
-const clusterTabs = ['overview', 'health', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
+const clusterTabs = ['overview', 'health', 'servers', 'timeline', 'snapshots', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 interface ClusterPageProps {
@@ -127,6 +128,11 @@ function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
         )}
         {tab === 'servers' && <ClusterServers cluster={cluster} />}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
+        {tab === 'snapshots' && (
+          <Suspense fallback={<SkeletonRows rows={5} />}>
+            <ClusterSnapshots cluster={cluster} />
+          </Suspense>
+        )}
         {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
         {tab === 'keys' && <Keys cluster={cluster} />}
         {tab === 'events' && <Events id={cluster.id} />}

@@ -1,0 +1,72 @@
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { devicePath } from '#contract/servers/disks.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { Checkbox } from '../../../ui/inputs/Choices.tsx'
+import { canTake, firstChoice } from '../create/choice.ts'
+import wizard from '../create/CreateCluster.module.css'
+import type { Chosen } from '../create/draft.ts'
+import { ChosenRow, hardwareLine } from '../create/ServerRow.tsx'
+import css from './Change.module.css'
+
+/** The chosen servers by id. */
+export type ChosenServers = Readonly<Record<string, Chosen>>
+
+/** The chosen servers as a change names them. */
+export const joiningOf = (servers: ChosenServers) =>
+  Object.entries(servers).map(([node_id, { role, link, installDisk, workloadDisks }]) => ({
+    node_id,
+    role,
+    ...(link !== '' && { interface: link }),
+    ...(installDisk !== '' && { install_disk: devicePath(installDisk) }),
+    workload_disks: workloadDisks.map(devicePath),
+  }))
+
+interface FreeServersProps {
+  cluster: Cluster
+  free: readonly Server[]
+  chosen: ChosenServers
+  onChange: (change: (now: ChosenServers) => ChosenServers) => void
+}
+
+/** Chooses free servers with their roles and disks. A server that can't join is listed with the reason. */
+export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProps) {
+  const set = (id: string, to: Chosen | undefined) =>
+    onChange((now) => {
+      const { [id]: _left, ...rest } = now
+      return to === undefined ? rest : { ...now, [id]: to }
+    })
+  const may = (s: Server) => canTake(s, cluster.talos_version)
+  const rows = free.toSorted((a, b) => Number(may(b).ok) - Number(may(a).ok))
+  return (
+    <section className={wizard['table']} aria-label="Free servers">
+      {rows.map((s) => {
+        const own = chosen[s.id]
+        const verdict = may(s)
+        return own !== undefined ? (
+          <ChosenRow
+            key={s.id}
+            server={s}
+            chosen={own}
+            patches={undefined}
+            lost={canTake(s, cluster.talos_version, own)}
+            onSet={(part) => set(s.id, { ...own, ...part })}
+            onLeave={() => set(s.id, undefined)}
+          />
+        ) : (
+          <div key={s.id} className={wizard['row']} data-server={s.id}>
+            <Checkbox
+              checked={false}
+              disabled={!verdict.ok}
+              onChange={() => set(s.id, firstChoice(s))}
+              label={
+                <span className={css['who']}>
+                  <b>{s.name}</b> <span className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</span>
+                </span>
+              }
+            />
+          </div>
+        )
+      })}
+    </section>
+  )
+}

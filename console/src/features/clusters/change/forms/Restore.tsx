@@ -1,0 +1,113 @@
+import { useQuery } from '@tanstack/react-query'
+import { RestoreCluster, snapshotList } from '#contract/clusters/changes/snapshots.ts'
+import { serverList } from '#contract/servers/servers.ts'
+import { query } from '../../../../api/query.ts'
+import { readBy } from '../../../../lib/fields.ts'
+import { cliOf } from '../../../../lib/shell.ts'
+import { exact } from '../../../../lib/time/time.ts'
+import { fieldsFor } from '../../../../ui/form/fields.tsx'
+import { Pending } from '../../../../ui/feedback/PageStates.tsx'
+import { Alert, Problem } from '../../../../ui/feedback/Status.tsx'
+import { ChangeForm } from '../ChangeForm.tsx'
+import type { ChangeFormProps } from '../change-kinds.ts'
+import { type ChosenServers, FreeServers, joiningOf } from '../FreeServers.tsx'
+import { roleText, ServerPick } from '../ServerPick.tsx'
+
+interface Typed {
+  snapshot_id: string
+  /** On the cluster's own control planes, or on other servers. */
+  onto: 'own' | 'other'
+  /** Ids of the control planes whose etcd is wiped. */
+  reset: readonly string[]
+  servers: ChosenServers
+}
+const { Choose } = fieldsFor<Typed>()
+
+/** Restores a cluster from a snapshot. `snapshot`: id of the preselected snapshot. */
+export default function Restore({ cluster, snapshot }: ChangeFormProps) {
+  const answer = useQuery(query(snapshotList, { query: { status: 'ready', per_page: 200 } }))
+  const { data: servers } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
+  if (answer.data === undefined) return <Pending of={answer} rows={6} />
+  const snapshots = answer.data.items.toSorted((a, b) => Number(b.cluster.id === cluster.id) - Number(a.cluster.id === cluster.id))
+  const free = (servers?.items ?? []).filter((s) => s.status !== 'deleted' && s.cluster === null)
+  const controlPlanes = cluster.servers.filter((s) => s.role === 'control_plane')
+  const nameOf = (id: string) => [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find((s) => s.id === id)?.name ?? id
+  const read = ({ snapshot_id, onto, reset, servers: chosen }: Typed) => {
+    const of = snapshots.find((s) => s.id === snapshot_id)?.cluster
+    return readBy(
+      RestoreCluster,
+      {
+        kind: 'restore',
+        snapshot_id,
+        ...(onto === 'own' ? { reset } : { servers: joiningOf(chosen) }),
+        ...(of !== undefined && of.id !== cluster.id && { of: of.name }),
+      },
+      {
+        ...(snapshot_id === '' && { snapshot_id: 'Choose a snapshot' }),
+        ...(onto === 'other' && Object.keys(chosen).length === 0 && { servers: 'Choose at least one server' }),
+      },
+    )
+  }
+  return (
+    <ChangeForm<Typed>
+      cluster={cluster}
+      kind="restore"
+      initial={{
+        snapshot_id: snapshots.some((s) => s.id === snapshot) ? snapshot! : '',
+        onto: 'own',
+        reset: controlPlanes.map((s) => s.node_id),
+        servers: {},
+      }}
+      read={read}
+      command={(change) =>
+        change.kind === 'restore'
+          ? cliOf(['cluster', 'restore', cluster.name, change.snapshot_id], {
+              reset: (change.reset ?? []).map(nameOf).join(','),
+              'control-plane': (change.servers ?? []).flatMap((s) => (s.role === 'control_plane' ? [nameOf(s.node_id)] : [])).join(','),
+              worker: (change.servers ?? []).flatMap((s) => (s.role === 'worker' ? [nameOf(s.node_id)] : [])).join(','),
+              of: change.of,
+            })
+          : ''
+      }
+    >
+      {(form) => {
+        const { onto, reset, servers: chosen } = form.values
+        return (
+          <>
+            {snapshots.length === 0 ? (
+              <Alert tone="warn">There is no snapshot that can be restored.</Alert>
+            ) : (
+              <Choose
+                name="snapshot_id"
+                label="Snapshot"
+                placeholder="Choose a snapshot"
+                hint="What was written to the cluster after the snapshot is lost"
+                options={snapshots.map((s) => ({ value: s.id, text: exact(s.taken_at ?? s.created_at), more: `${s.cluster.name}, ${s.store.name}` }))}
+              />
+            )}
+            <Choose
+              name="onto"
+              label="Onto"
+              options={[
+                { value: 'own', text: 'The control planes of the cluster' },
+                { value: 'other', text: 'Other servers, because all of the cluster are lost' },
+              ]}
+            />
+            {onto === 'own' ? (
+              <ServerPick
+                label="Control planes whose etcd is wiped"
+                rows={controlPlanes}
+                chosen={(s) => reset.includes(s.node_id)}
+                onChange={(s, on) => form.set({ reset: on ? [...reset, s.node_id] : reset.filter((id) => id !== s.node_id) })}
+                note={(s) => `${roleText(s.role)}, wipe its etcd`}
+              />
+            ) : (
+              <FreeServers cluster={cluster} free={free} chosen={chosen} onChange={(change) => form.set((now) => ({ servers: change(now.servers) }))} />
+            )}
+            <Problem text={form.errorOf('reset') ?? form.errorOf('servers')} />
+          </>
+        )
+      }}
+    </ChangeForm>
+  )
+}

@@ -1,0 +1,152 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import {
+  canUseSnapshot,
+  type Snapshot,
+  snapshotDownload,
+  snapshotList,
+  snapshotRemove,
+  type SnapshotStatus,
+  snapshotVerify,
+} from '#contract/clusters/changes/snapshots.ts'
+import { yes } from '#contract/rule.ts'
+import { authorized, call } from '../../../api/client.ts'
+import { read } from '../../../api/http.ts'
+import { invalidate, query } from '../../../api/query.ts'
+import { allowed } from '../../../api/session.ts'
+import { paths } from '../../../lib/paths.ts'
+import { reasonOf } from '../../../lib/reason.ts'
+import { sentence } from '../../../lib/text.ts'
+import { memory } from '../../../lib/units.ts'
+import { type Action, both, confirm } from '../../../ui/actions.ts'
+import { Empty } from '../../../ui/feedback/States.tsx'
+import { StatusReason, type Tone } from '../../../ui/feedback/Status.tsx'
+import { toast } from '../../../ui/feedback/toast.ts'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
+import { Time } from '../../../ui/table/list-columns.tsx'
+import { changeActions } from '../change/change-actions.ts'
+import css from '../health/Health.module.css'
+import { SchedulePanel } from './SchedulePanel.tsx'
+
+const tones: Readonly<Record<SnapshotStatus, Tone>> = { taking: 'busy', ready: 'ok', failed: 'danger', removing: 'busy' }
+
+const snapshotColumns = columns<Snapshot>([
+  { id: 'taken', head: 'Taken', card: 'name', width: 130, cell: (s) => <Time at={s.taken_at ?? s.created_at} /> },
+  {
+    id: 'size',
+    head: 'Size',
+    numeric: true,
+    width: 100,
+    card: 'fact',
+    cell: (s) => (s.size_bytes === null ? <span className="t3">Unknown</span> : memory(s.size_bytes)),
+  },
+  { id: 'store', head: 'Store', width: 150, from: 'md', cell: (s) => s.store.name },
+  { id: 'by', head: 'By', width: 110, from: 'md', cell: (s) => sentence(s.made_by) },
+  {
+    id: 'verified',
+    head: 'Verified',
+    width: 120,
+    from: 'lg',
+    cell: (s) => (s.verified_at === null ? <span className="t3">Never</span> : <Time at={s.verified_at} />),
+  },
+  { id: 'status', head: 'State', card: 'state', cell: (s) => <StatusReason tone={tones[s.status]} word={sentence(s.status)} why={s.reason} tall /> },
+])
+
+async function verify({ id }: Snapshot): Promise<void> {
+  try {
+    await call(snapshotVerify, { params: { id } })
+    await invalidate(snapshotList)
+    toast.success('The snapshot was read back and is complete')
+  } catch (error) {
+    toast.error(reasonOf(error))
+  }
+}
+
+/** Saves the decrypted file. Apart from `download`, which is for text. */
+async function save({ id, cluster, taken_at, created_at }: Snapshot): Promise<void> {
+  try {
+    const response = await authorized(snapshotDownload, { params: { id } })
+    if (!response.ok) await read(snapshotDownload, {}, response)
+    const url = URL.createObjectURL(await response.blob())
+    const link = document.createElement('a')
+    link.href = url
+    link.download = `${cluster.name}-${(taken_at ?? created_at).replaceAll(/[:.]/g, '-')}.snapshot`
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  } catch (error) {
+    toast.error(reasonOf(error))
+  }
+}
+
+const snapshotActions = (s: Snapshot, cluster: Cluster): Action[] => [
+  ...changeActions(cluster, ['restore']).map((action) => ({
+    ...action,
+    label: 'Restore',
+    can: both(action.can ?? yes, canUseSnapshot(s)),
+    to: paths.changeCluster(cluster.id, 'restore', { snapshot: s.id }),
+  })),
+  {
+    label: 'Verify',
+    icon: 'check',
+    can: both(allowed(snapshotVerify), canUseSnapshot(s)),
+    run: () => verify(s),
+  },
+  {
+    label: 'Download',
+    icon: 'download',
+    can: both(allowed(snapshotDownload), canUseSnapshot(s)),
+    run: () => save(s),
+  },
+  {
+    label: 'Remove',
+    icon: 'trash',
+    danger: true,
+    can: allowed(snapshotRemove),
+    run: () =>
+      confirm({
+        title: 'Remove this snapshot?',
+        label: 'Remove snapshot',
+        text: 'Its file is removed from the store. This cannot be undone.',
+        danger: true,
+        act: async () => {
+          await call(snapshotRemove, { params: { id: s.id } }, { version: s.version })
+          await invalidate(snapshotList)
+        },
+      }),
+  },
+]
+
+/** The snapshots of a cluster's etcd, with the schedule that takes them. */
+export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
+  const { data, error, refetch } = useQuery({
+    ...query(snapshotList, { query: { cluster: cluster.id, per_page: 100 } }),
+    placeholderData: keepPreviousData,
+  })
+  const take = changeActions(cluster, ['snapshot'])
+  return (
+    <div className={css['health']}>
+      <SchedulePanel cluster={cluster} />
+      <section className="stack stack2">
+        <div className="row wrap">
+          <h2 className="h2 grow">Snapshots</h2>
+          {take.map((action) => (
+            <ActionButton key={action.label} {...action} size="small" />
+          ))}
+        </div>
+        <DataTable
+          label={`Snapshots of ${cluster.name}`}
+          rows={data?.items}
+          columns={snapshotColumns}
+          rowKey={(s) => s.id}
+          rowName={(s) => `the snapshot of ${s.taken_at ?? s.created_at}`}
+          actions={(s) => snapshotActions(s, cluster)}
+          error={error}
+          onRetry={() => void refetch()}
+          grows
+          empty={<Empty title="No snapshots yet" text="A snapshot brings a cluster back whose servers have all died." />}
+        />
+      </section>
+    </div>
+  )
+}
