@@ -6,7 +6,7 @@ import {
   snapshotDownload,
   snapshotList,
   snapshotRemove,
-  type SnapshotStatus,
+
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
 import { yes } from '#contract/rule.ts'
@@ -29,7 +29,7 @@ import { changeActions } from '../change/change-actions.ts'
 import css from '../health/Health.module.css'
 import { SchedulePanel } from './SchedulePanel.tsx'
 
-const tones: Readonly<Record<SnapshotStatus, Tone>> = { taking: 'busy', ready: 'ok', failed: 'danger', removing: 'busy' }
+const tones: Readonly<Record<Snapshot['status'], Tone>> = { taking: 'busy', ready: 'ok', failed: 'danger', removing: 'busy' }
 
 const snapshotColumns = columns<Snapshot>([
   { id: 'taken', head: 'Taken', card: 'name', width: 130, cell: (s) => <Time at={s.taken_at ?? s.created_at} /> },
