@@ -109,6 +109,8 @@ interface Counters {
 }
 
 export interface SimulatorProcess {
+  /** URL of the simulated image factory. */
+  readonly factory: string
   ask<T>(method: string, path: string, body?: unknown): Promise<T>
   servers(): Promise<readonly SimulatedServer[]>
   counters(): Promise<Counters>
@@ -121,13 +123,15 @@ export interface SiteOptions {
   seed: string
   speed?: number
   special?: Record<number, object>
+  /** Talos versions that the servers boot. Default: the newest. */
+  talos?: readonly string[]
 }
 
 export async function startSimulator(folder: string, options: SiteOptions & { speed: number }): Promise<SimulatorProcess> {
   // Each simulator gets its own block of addresses, so that fleets of several processes don't collide.
   const offset = String(await freeBlock(1))
   const scenario = join(folder, 'scenario.json')
-  writeFileSync(scenario, JSON.stringify({ special: {}, ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'] }))
+  writeFileSync(scenario, JSON.stringify({ special: {}, talos: ['v1.13.9'], ...options, datacenters: ['PL-POZ-1'] }))
   const data = join(folder, 'simulator')
   const running = await start(['simulator/src/main.ts', '--scenario', scenario, '--data', data, '--subnet-offset', offset], {}, /^Simulator is ready/)
   const ask = <T>(method: string, path: string, body?: unknown): Promise<T> =>
@@ -140,6 +144,7 @@ export async function startSimulator(folder: string, options: SiteOptions & { sp
       asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
     })
   return {
+    factory: /image factory (\S+)$/.exec(running.line)![1]!,
     ask,
     servers: async () => (await ask<{ servers: SimulatedServer[] }>('GET', '/servers')).servers,
     counters: () => ask<Counters>('GET', '/counters'),

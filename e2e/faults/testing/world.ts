@@ -1,6 +1,6 @@
 /** A site of simulated servers with the API of the program, and the checks that must pass after every fault. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { Cluster, NewClusterAsked } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
@@ -69,7 +69,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       return found
     },
     async start(more) {
-      const next = await startProgram(data, more)
+      const next = await startProgram(data, { IMAGE_FACTORY_URL: simulator.factory, ...more })
       started.add(next)
       return next
     },
@@ -97,10 +97,16 @@ export async function ended(call: Caller, id: string, withinMs = 60_000): Promis
 }
 
 /** Creates a cluster of three control planes, or of one if there are fewer than four servers. The other servers become workers. */
-export async function create(call: Caller, site: Site, name: string, nodes: readonly Server[]): Promise<{ cluster: Cluster; operation: Operation }> {
+export async function create(
+  call: Caller,
+  site: Site,
+  name: string,
+  nodes: readonly Server[],
+  more: Partial<NewClusterAsked> = {},
+): Promise<{ cluster: Cluster; operation: Operation }> {
   const controlPlanes = nodes.length < 4 ? 1 : 3
   const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const) }))
-  return call(clusterCreate, { body: { name, datacenter_id: site.datacenterId, servers } })
+  return call(clusterCreate, { body: { name, datacenter_id: site.datacenterId, servers, ...more } })
 }
 
 /** Problems at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and no server was installed twice or lost. */

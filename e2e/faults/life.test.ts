@@ -1,0 +1,153 @@
+/**
+ * The whole life of a cluster: it grows, loses a control plane, is patched, upgraded, rotated, saved, lost and restored. Steelyard is killed with −9 once in
+ * every operation, at a seeded moment. The workload's data and identity must be the same at the end. `FAULT_SEEDS=7` replays a seed.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import { clusterGet } from '#contract/clusters/clusters.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import type { Caller } from '../../tools/api-client.ts'
+import { type Body, kubernetesAt, type UserKubernetes } from './testing/kubernetes.ts'
+import { isAtLength } from './testing/length.ts'
+import { momentPoints } from './testing/points.ts'
+import type { Program } from './testing/processes.ts'
+import { create, ended, openSite, patiently, type Site, signIn } from './testing/world.ts'
+
+const seed = Number(process.env['FAULT_SEEDS']?.split(',')[0] ?? '1')
+/** Kills per operation. */
+const kills = isAtLength ? 4 : 1
+const withinMs = 4 * 60_000
+
+let site: Site
+let program: Program
+let call: Caller
+let nodes: Server[]
+let id: string
+
+const moments = momentPoints(seed, 200).map(({ afterMs }) => afterMs)
+const nextMoment = (): number => moments.shift()!
+
+async function restart(): Promise<void> {
+  await program.kill()
+  program = await site.start()
+  call = await signIn(program.url)
+}
+
+/** Changes the cluster, kills the program meanwhile, and returns the ended operation. */
+async function change(wanted: ClusterChangeAsked): Promise<Operation> {
+  const { operation } = await patiently(() => call(clusterChange, { params: { id }, body: { change: wanted } }))
+  for (let n = 0; n < kills; n++) {
+    await pause(nextMoment())
+    await restart()
+  }
+  return ended(call, operation.id, withinMs)
+}
+
+const cluster = () => patiently(() => call(clusterGet, { params: { id } }))
+
+async function settled(): Promise<void> {
+  await expect.poll(async () => ({ ...(await cluster()) }), { timeout: 60_000 }).toMatchObject({ status: 'ready', reason: null })
+}
+
+async function api(): Promise<UserKubernetes> {
+  const first = (await cluster()).servers.find((s) => s.role === 'control_plane')!
+  const { uuid } = nodes.find((n) => n.id === first.node_id)!.identity
+  const machine = (await site.simulator.servers()).find((m) => m.uuid.toLowerCase() === uuid)!
+  return kubernetesAt(call, id, machine.address)
+}
+
+const namespace = '/api/v1/namespaces/default'
+const workload: readonly (readonly [path: string, Body])[] = [
+  [`${namespace}/configmaps`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ledger', namespace: 'default' }, data: { entries: '4711' } }],
+  [
+    '/apis/apps/v1/namespaces/default/statefulsets',
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: {
+        replicas: 3,
+        serviceName: 'web',
+        selector: { matchLabels: { app: 'web' } },
+        template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] } },
+      },
+    },
+  ],
+  [
+    '/apis/policy/v1/namespaces/default/poddisruptionbudgets',
+    {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { minAvailable: 2, selector: { matchLabels: { app: 'web' } } },
+    },
+  ],
+]
+
+interface Kept {
+  readonly identity: unknown
+  readonly ledger: unknown
+  readonly workload: unknown
+}
+const uidOf = (object: Body | undefined): unknown => (object?.['metadata'] as Body | undefined)?.['uid']
+/** What must outlive every change: the cluster's identity, the data, and the identity of the workload. */
+async function kept(): Promise<Kept> {
+  const kubernetes = await api()
+  return {
+    identity: uidOf(await kubernetes.get('/api/v1/namespaces/kube-system')),
+    ledger: (await kubernetes.get(`${namespace}/configmaps/ledger`))?.['data'],
+    workload: uidOf(await kubernetes.get('/apis/apps/v1/namespaces/default/statefulsets/web')),
+  }
+}
+let before: Kept
+
+beforeAll(async () => {
+  site = await openSite({ servers: 17, seed: `life-${seed}`, talos: ['v1.12.11'] })
+  program = await site.start()
+  call = await signIn(program.url)
+  nodes = await site.take(call, 17)
+}, withinMs)
+afterAll(() => site.stop())
+
+const servers = (from: number, to: number, role: 'control_plane' | 'worker') => nodes.slice(from, to).map((n) => ({ node_id: n.id, role }))
+
+test('a cluster of 3 + 3 is created with a workload', { timeout: withinMs }, async () => {
+  const made = await create(call, site, 'life', nodes.slice(0, 6), { talos_version: 'v1.12.11', kubernetes_version: '1.34.2' })
+  id = made.cluster.id
+  expect(await ended(call, made.operation.id, withinMs)).toMatchObject({ status: 'done' })
+  const kubernetes = await api()
+  for (const [path, body] of workload) await kubernetes.post(path, body)
+  before = await kept()
+  expect(before).toMatchObject({ identity: expect.any(String) as string, ledger: { entries: '4711' } })
+})
+
+test('it grows to 5 + 5', { timeout: withinMs }, async () => {
+  const joining = [...servers(6, 8, 'control_plane'), ...servers(8, 10, 'worker')]
+  expect(await change({ kind: 'grow', servers: joining })).toMatchObject({ status: 'done' })
+  await settled()
+  expect(await cluster()).toMatchObject({ control_planes: 5, workers: 5 })
+})
+
+test('a dead control plane is replaced', { timeout: withinMs }, async () => {
+  await site.simulator.ask('POST', `/servers/${nodes[1]!.identity.uuid}/power-off`)
+  expect(await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id: nodes[10]!.id } })).toMatchObject({ status: 'done' })
+  await settled()
+  expect((await cluster()).servers.map((s) => s.node_id)).toContain(nodes[10]!.id)
+})
+
+const patch = { name: 'limits', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' }
+const changes: readonly { readonly title: string; readonly wanted: ClusterChangeAsked; readonly after?: object }[] = [
+  { title: 'is patched', wanted: { kind: 'configure', patches: [patch] } },
+  { title: 'gets an extension', wanted: { kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] } },
+  { title: 'gets a newer Talos', wanted: { kind: 'upgradeTalos', version: 'v1.13.9' }, after: { talos_version: 'v1.13.9' } },
+  { title: 'gets a newer Kubernetes', wanted: { kind: 'upgradeKubernetes', version: '1.35.4' }, after: { kubernetes_version: '1.35.4' } },
+]
+
+test.each(changes)('it $title, and keeps its workload', { timeout: withinMs }, async ({ wanted, after = {} }) => {
+  expect(await change(wanted)).toMatchObject({ status: 'done' })
+  await settled()
+  expect(await cluster()).toMatchObject(after)
+  expect(await kept()).toEqual(before)
+})
