@@ -28,7 +28,7 @@ export function askEtcd(program: string, folder: string, isCheck: boolean, say: 
   say(
     `etcd ${found.etcd}: ${found.keys.length} keys of a simulated snapshot read and restored, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`,
   )
-  return [isSame, ...refusals(program, folder, snapshot, say), ownSnapshot(program, folder, say)].every(Boolean)
+  return [isSame, ...refusals(program, folder, snapshot, say), ownSnapshot(program, folder, say), throughSteelyard(program, folder, say)].every(Boolean)
 }
 
 /** Whether etcd refuses a snapshot with a changed byte, one that is cut short, and one without its hash. */
@@ -55,6 +55,33 @@ function ownSnapshot(program: string, folder: string, say: (text: string) => voi
   const isSame = isDeepStrictEqual(found, leftAfterWrites())
   if (!isSame) say('etcd has other keys in its own snapshot than were written')
   return isSame
+}
+
+const backendTest = 'backend/src/domains/snapshots/published-etcd.test.ts'
+
+/** Whether Steelyard restores the snapshot that etcd has just saved, and etcd the one that Steelyard then takes of a simulated cluster. */
+function throughSteelyard(program: string, folder: string, say: (text: string) => void): boolean {
+  const { status, stdout, stderr } = spawnSync('npx', ['vitest', 'run', '--project', 'backend', backendTest], {
+    cwd: join(import.meta.dirname, '..'),
+    encoding: 'utf8',
+    env: { ...process.env, CONFORMANCE_ETCD: folder },
+  })
+  if (status !== 0) {
+    say(`Steelyard fails with a snapshot that etcd has just saved:\n${stdout}${stderr}`)
+    return false
+  }
+  const expected = JSON.parse(readFileSync(join(folder, 'taken.json'), 'utf8')) as { revision: number; uids: string[] }
+  const { keys, revision, written: isWritten } = readByEtcd(program, join(folder, 'taken.snapshot'))
+  const found = new Set(keys.map(({ value }) => (value.metadata as { uid?: string }).uid))
+  const lost = expected.uids.filter((uid) => !found.has(uid))
+  const isWhole = lost.length === 0 && revision === expected.revision && isWritten
+  const seen = `${expected.uids.length} objects at revision ${expected.revision}`
+  say(
+    isWhole
+      ? `etcd restores ${seen} from a snapshot that Steelyard has taken`
+      : `etcd finds ${lost.length} objects less, at revision ${revision}, than the ${seen}`,
+  )
+  return isWhole
 }
 
 function written(folder: string, name: string, bytes: Uint8Array): string {
