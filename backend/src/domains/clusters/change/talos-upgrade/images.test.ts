@@ -59,7 +59,10 @@ describe('a rollback', async () => {
     expect((await plan(cluster.id, upgrade)).groups[1]!.steps[0]!.key).toBe(`drain/${worker.id}`)
     expect(await world.ended((await world.change(cluster.id, upgrade)).id)).toMatchObject({ status: 'done' })
     expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.9'])
+    // The version is on the disk, so no image factory is needed.
+    await world.simulator.factory.fault({ kind: 'down' })
     expect(await world.ended((await world.change(cluster.id, rollback)).id)).toMatchObject({ status: 'done' })
+    await world.simulator.factory.fault(null)
     expect(versions(nodes)).toEqual(['v1.13.9', 'v1.13.8'])
     expect(world.machine(worker).disk.state.config).toContain(':v1.13.8')
     expect(cordoned(nodes[0]!)).toEqual([])
