@@ -10,7 +10,7 @@ import {
   backupScheduleGet,
   backupScheduleRemove,
   backupScheduleSet,
-} from '#contract/backups.ts'
+} from '#contract/storage/backups.ts'
 import type { SnapshotSchedule, SnapshotScheduleWish } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { snapshotGet, snapshotImport } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { storeCreate } from '#contract/stores.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { recoveredState } from '#simulator/src/cluster/recovery.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'
 

@@ -15,7 +15,7 @@ import {
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { storeCreate, storeGet, storeRemove } from '#contract/stores.ts'
+import { storeCreate, storeGet, storeRemove } from '#contract/storage/stores.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
 import { inTransaction } from '../../db/db.ts'
 import { clusterWorld } from '../clusters/testing/world.ts'

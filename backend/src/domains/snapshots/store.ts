@@ -1,6 +1,6 @@
 /** SQL for snapshots and their schedules. Names of stores and clusters are joined from their tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import { backupList } from '#contract/backups.ts'
+import { backupList } from '#contract/storage/backups.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'

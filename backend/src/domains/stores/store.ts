@@ -1,6 +1,6 @@
 /** SQL for stores. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import { storeList } from '#contract/stores.ts'
+import { storeList } from '#contract/storage/stores.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { containing, readPage, type SqlReaders } from '../../db/list.ts'

@@ -1,4 +1,4 @@
-import { NewStore, storeCreate, storeList } from '#contract/stores.ts'
+import { NewStore, storeCreate, storeList } from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { readBy } from '../../lib/fields.ts'

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { type Store, storeCreate, storeList, storePlace, storeRemove, storeTest } from '#contract/stores.ts'
+import { type Store, storeCreate, storeList, storePlace, storeRemove, storeTest } from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'

@@ -1,14 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import {
-  canUseSnapshot,
-  type Snapshot,
-  snapshotDownload,
-  snapshotList,
-  snapshotRemove,
-
-  snapshotVerify,
-} from '#contract/clusters/changes/snapshots.ts'
+import { canUseSnapshot, type Snapshot, snapshotDownload, snapshotList, snapshotRemove, snapshotVerify } from '#contract/clusters/changes/snapshots.ts'
 import { yes } from '#contract/rule.ts'
 import { authorized, call } from '../../../api/client.ts'
 import { read } from '../../../api/http.ts'

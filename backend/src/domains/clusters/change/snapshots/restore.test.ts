@@ -6,7 +6,7 @@ import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.t
 import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
 import { type Snapshot, snapshotGet, snapshotImport } from '#contract/clusters/changes/snapshots.ts'
 import type { Server } from '#contract/servers/servers.ts'
-import { storeCreate } from '#contract/stores.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
 import { clusterWorld } from '../../testing/world.ts'

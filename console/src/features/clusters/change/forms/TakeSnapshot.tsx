@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { TakeSnapshot as TakeSnapshotSchema } from '#contract/clusters/changes/snapshots.ts'
-import { storeList } from '#contract/stores.ts'
+import { storeList } from '#contract/storage/stores.ts'
 import { query } from '../../../../api/query.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'

@@ -1,10 +1,10 @@
 /** Steelyard's own backups in a store: the file of `steelyard backup`, taken on request and by a schedule. The passphrase is in a file on Steelyard's machine. */
 import * as z from 'zod/mini'
-import { SnapshotSchedule, SnapshotScheduleWish, snapshotStatuses } from './clusters/changes/snapshots.ts'
-import { list } from './list.ts'
-import { callsOf } from './object-calls.ts'
-import { operation } from './operation.ts'
-import { changed, time } from './page.ts'
+import { SnapshotSchedule, SnapshotScheduleWish, snapshotStatuses } from '../clusters/changes/snapshots.ts'
+import { list } from '../list.ts'
+import { callsOf } from '../object-calls.ts'
+import { operation } from '../operation.ts'
+import { changed, time } from '../page.ts'
 
 export const Backup = z.object({
   id: z.uuid(),

@@ -1,11 +1,11 @@
-import { type Store, storeCreate, storeGet, storeList, storePlace, storeRemove, storeTest, storeUpdate } from '#contract/stores.ts'
-import { command, type Command, type Context, given, listCommand, objectCommand } from '../command.ts'
-import { CliError } from '../exit.ts'
-import { readText } from '../files.ts'
-import * as noun from '../nouns.ts'
-import { facts } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
-import { localTime, oneLine } from '../text.ts'
+import { type Store, storeCreate, storeGet, storeList, storePlace, storeRemove, storeTest, storeUpdate } from '#contract/storage/stores.ts'
+import { command, type Command, type Context, given, listCommand, objectCommand } from '../../command.ts'
+import { CliError } from '../../exit.ts'
+import { readText } from '../../files.ts'
+import * as noun from '../../nouns.ts'
+import { facts } from '../../table.ts'
+import type { Terminal } from '../../terminal.ts'
+import { localTime, oneLine } from '../../text.ts'
 
 const storeText = (terminal: Terminal, s: Store): string =>
   facts(terminal, [

@@ -12,15 +12,15 @@ import {
   snapshotScheduleSet,
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
-import { beSure, sureOption } from '../ask.ts'
-import type { Api } from '../api/client.ts'
-import { command, type Command, given, type Given, listCommand, objectCommand, type Operands } from '../command.ts'
-import { CliError } from '../exit.ts'
-import { writeSecretFile } from '../files.ts'
-import * as noun from '../nouns.ts'
-import { facts } from '../table.ts'
-import type { Colour, Terminal } from '../terminal.ts'
-import { localTime, memory, oneLine } from '../text.ts'
+import { beSure, sureOption } from '../../ask.ts'
+import type { Api } from '../../api/client.ts'
+import { command, type Command, given, type Given, listCommand, objectCommand, type Operands } from '../../command.ts'
+import { CliError } from '../../exit.ts'
+import { writeSecretFile } from '../../files.ts'
+import * as noun from '../../nouns.ts'
+import { facts } from '../../table.ts'
+import type { Colour, Terminal } from '../../terminal.ts'
+import { localTime, memory, oneLine } from '../../text.ts'
 
 const colours: Readonly<Record<Snapshot['status'], Colour>> = { taking: 'yellow', ready: 'green', failed: 'red', removing: 'yellow' }
 

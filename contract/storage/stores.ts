@@ -1,10 +1,10 @@
 /** Stores: places for snapshots of clusters and for Steelyard's own backups. A folder of the machine that Steelyard runs on, or a bucket of an S3-compatible service. */
 import * as z from 'zod/mini'
-import { list } from './list.ts'
-import { nameOf } from './names.ts'
-import { callsOf } from './object-calls.ts'
-import { operation } from './operation.ts'
-import { changed, time } from './page.ts'
+import { list } from '../list.ts'
+import { nameOf } from '../names.ts'
+import { callsOf } from '../object-calls.ts'
+import { operation } from '../operation.ts'
+import { changed, time } from '../page.ts'
 
 const storeKinds = ['folder', 's3'] as const
 

@@ -1,8 +1,8 @@
-import { backupCreate, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet } from '#contract/backups.ts'
-import { beSure, sureOption } from '../ask.ts'
-import { command, type Command, listCommand, objectCommand } from '../command.ts'
-import { CliError } from '../exit.ts'
-import * as noun from '../nouns.ts'
+import { backupCreate, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet } from '#contract/storage/backups.ts'
+import { beSure, sureOption } from '../../ask.ts'
+import { command, type Command, listCommand, objectCommand } from '../../command.ts'
+import { CliError } from '../../exit.ts'
+import * as noun from '../../nouns.ts'
 import { planOptions, scheduleText, wishOf } from './snapshots.ts'
 
 export const backupCommands: Command[] = [
