@@ -64,6 +64,14 @@ export function rolling(
     return (await equals(found.active)) ? 'held' : 'restarting'
   }
 
+  /** Records what others have changed; changed images are adopted, so a retry keeps them. */
+  const changedByOthers = async (client: TalosClient, server: ServerFacts, isImages: boolean) => {
+    await drift.look(client, server)
+    const what = isImages ? 'Images' : 'The configuration'
+    const next = isImages ? 'were changed outside of Steelyard: retry' : 'was changed outside of Steelyard: keep or overwrite the changes, then retry'
+    return { kind: 'changed' as const, reason: `${what} of ${server.name} ${next}` }
+  }
+
   const talosOf = (server: ServerFacts): string => server.talos_version ?? 'v1.13.0'
 
   return {
@@ -112,13 +120,12 @@ export function rolling(
         return await secure(
           server,
           async (client) => {
-            const judged = await drift.look(client, server)
+            const judged = await drift.judge(client, server)
             if (!judged) return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
             const { yaml } = judged.configs.newest
             const place = await placeOf(yaml, judged.found, talosOf(server))
             if (place !== 'other') return { kind: place }
-            if (!judged.same)
-              return { kind: 'changed', reason: `The configuration of ${server.name} was changed outside of Steelyard: keep or overwrite the changes first` }
+            if (!judged.same || judged.images !== null) return changedByOthers(client, server, judged.same)
             const { mode } = await client.applyConfiguration(yaml, { mode: 'auto', dryRun: true })
             return { kind: 'ready', reboots: mode === 'reboot' }
           },
@@ -147,7 +154,7 @@ export function rolling(
         return await secure(
           server,
           async (client): Promise<Delivery> => {
-            const judged = await drift.look(client, server)
+            const judged = await drift.judge(client, server)
             if (!judged) return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
             const { yaml, generation } = judged.configs.newest
             const place = await placeOf(yaml, judged.found, talosOf(server))
@@ -156,11 +163,7 @@ export function rolling(
               await hold(generation, null)
               return { kind: place }
             }
-            if (!judged.same)
-              return {
-                kind: 'changed',
-                reason: `The configuration of ${server.name} was changed outside of Steelyard: keep or overwrite the changes, then retry`,
-              }
+            if (!judged.same || judged.images !== null) return changedByOthers(client, server, judged.same)
             const { mode, warnings: said } = await job.effect(`configure/${nodeId}`, () =>
               client.applyConfiguration(yaml, { mode: mayReboot ? 'auto' : 'no-reboot' }, { deadlineMs: callDeadlineMs }),
             )

@@ -75,13 +75,17 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     if (isNew) await outside.noteVersions(cluster.id)
   }
 
-  const look = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
+  const judge = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
     const cluster = inCluster(server)
     const configs = await outside.configs(db, cluster.id, server.id)
     if (!configs) return null
     const found = await readFound(client)
-    const judged: Judged = { ...(await differs(configs, found, server.talos_version ?? 'v1.13.0')), found, configs }
-    await note(server, judged)
+    return { ...(await differs(configs, found, server.talos_version ?? 'v1.13.0')), found, configs }
+  }
+
+  const look = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
+    const judged = await judge(client, server)
+    if (judged) await note(server, judged)
     return judged
   }
 
@@ -176,6 +180,9 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
      * adopted, and a difference is stored with the server. Null if Steelyard has sent the machine no configuration.
      */
     look,
+
+    /** Compares like `look` and records nothing: while Steelyard itself changes the images, the machine's current ones are not adopted. */
+    judge,
 
     /** Queries the machine and returns its drift, or the last known drift if the machine doesn't answer. @throws Problem not_found, server_not_in_cluster */
     async get(nodeId: string): Promise<Drift> {
