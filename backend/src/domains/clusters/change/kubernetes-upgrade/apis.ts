@@ -20,9 +20,16 @@ export interface DeprecatedApi {
 
 /** Reads one line of the metric; undefined if it is another line or counts nothing. */
 export function readDeprecated(line: string): DeprecatedApi | undefined {
-  const match = /^apiserver_requested_deprecated_apis\{(.*)\} (\S+)$/.exec(line)
-  if (!match || Number(match[2]) === 0) return undefined
-  const labels = new Map([...match[1]!.matchAll(/(\w+)="([^"\\]{0,253})"/g)].map(([, key, value]) => [key!, printable(value!)]))
+  const start = `${metric}{`
+  const end = line.lastIndexOf('} ')
+  if (!line.startsWith(start) || end < start.length || Number(line.slice(end + 2)) === 0) return undefined
+  const pairs = line.slice(start.length, end).split('",')
+  const labels = new Map(
+    pairs.map((pair) => {
+      const [key = '', value = ''] = pair.split('="')
+      return [key, printable(value.replace(/"$/, '')).slice(0, 253)]
+    }),
+  )
   const [group, version, resource] = ['group', 'version', 'resource'].map((key) => labels.get(key) ?? '')
   const removed = /^1\.(\d{1,3})$/.exec(labels.get('removed_release') ?? '')
   return { api: `${resource} of ${group ? `${group}/` : ''}${version}`, removedIn: removed ? Number(removed[1]) : null }
