@@ -53,7 +53,7 @@ describe('versions', () => {
   })
 
   test('each minor follows the minor before it', () => {
-    for (const [i, m] of minors.entries()) if (i > 0) expect(m.upgradesFrom).toBe(minors[i - 1]!.minor)
+    expect(minors.slice(1).map((m) => m.upgradesFrom)).toEqual(minors.slice(0, -1).map((m) => m.minor))
     expect(isOlderPatch('v1.13.10', 'v1.13.9')).toBe(true)
     expect(isOlderPatch('v1.13.9', 'v1.13.10')).toBe(false)
     expect(isOlderPatch('v1.13.9', 'v1.12.11')).toBe(false)

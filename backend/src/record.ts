@@ -38,8 +38,6 @@ export type Change = Described &
   )
 
 export type Recorder = ReturnType<typeof recorder>
-export type RecordChange = Recorder['record']
-export type Tell = Recorder['tell']
 
 /** Number of rows per insert statement. */
 const batch = 500

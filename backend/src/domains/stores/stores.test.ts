@@ -123,7 +123,7 @@ test('a name is used once, and a body of the wrong kind is refused with the fiel
 
 test('an endpoint at this machine, at a metadata service, in a private network or over plain HTTP is refused unless the operator allows it', async () => {
   const strict = endpointPolicy([])
-  const refused = (address: string, isEncrypted = true) => strict.check(address, isEncrypted).ok === false
+  const refused = (address: string, isEncrypted = true) => !strict.check(address, isEncrypted).ok
   expect(
     [
       '127.0.0.1',

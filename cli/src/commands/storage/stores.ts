@@ -16,7 +16,7 @@ const storeText = (terminal: Terminal, s: Store): string =>
     ['Addresses', s.kind === 's3' ? (s.path_style ? 'bucket in the path' : 'bucket in the host name') : null],
     ['Access key', s.access_key_id],
     ['Verified', s.verified_at === null ? 'never' : localTime(s.verified_at)],
-    ['Problem', s.problem === null ? null : `${s.problem} (since ${localTime(s.problem_since!)})`],
+    ['Problem', s.problem === null ? null : `${s.problem} (since ${localTime(s.problem_since)})`],
     ['Created', localTime(s.created_at)],
   ])
 

@@ -86,7 +86,7 @@ test('Steelyard can end before and after every effect of a snapshot and a restor
   const effects = ['snapshot', 'wipe', 'upload', 'recover']
   const ends = new Set(effects.flatMap((name) => [`${name}:before`, `${name}:after`]))
   const { failpoint } = backend.platform
-  const { reach } = failpoint
+  const reach = failpoint.reach.bind(failpoint)
   // The run ends there like a killed process: what it did is not recorded.
   failpoint.reach = (effect, when) => {
     if (ends.delete(`${effect.split('/', 1)[0]}:${when}`)) throw new Error('Killed here')
