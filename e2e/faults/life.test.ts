@@ -2,14 +2,17 @@
  * The whole life of a cluster: it grows, loses a control plane, is patched, upgraded, rotated, saved, lost and restored. Steelyard is killed with −9 once in
  * every operation, at a seeded moment. The workload's data and identity must be the same at the end. `FAULT_SEEDS=7` replays a seed.
  */
+import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import { type Body, kubernetesAt, type UserKubernetes } from './testing/kubernetes.ts'
+import { type Body, kubernetesAt, placeWorkload, type UserKubernetes, workloadPath } from './testing/kubernetes.ts'
 import { isAtLength } from './testing/length.ts'
 import { momentPoints } from './testing/points.ts'
 import type { Program } from './testing/processes.ts'
@@ -26,12 +29,13 @@ let call: Caller
 let nodes: Server[]
 let id: string
 
+const storage = () => ({ STEELYARD_STORE_FOLDERS: storeFolder() })
 const moments = momentPoints(seed, 200).map(({ afterMs }) => afterMs)
 const nextMoment = (): number => moments.shift()!
 
 async function restart(): Promise<void> {
   await program.kill()
-  program = await site.start()
+  program = await site.start(storage())
   call = await signIn(program.url)
 }
 
@@ -51,40 +55,16 @@ async function settled(): Promise<void> {
   await expect.poll(async () => ({ ...(await cluster()) }), { timeout: 60_000 }).toMatchObject({ status: 'ready', reason: null })
 }
 
+async function addressOf({ identity }: Server): Promise<string> {
+  return (await site.simulator.servers()).find((m) => m.uuid.toLowerCase() === identity.uuid)!.address
+}
+const powerOff = ({ identity }: Server) => site.simulator.ask('POST', `/servers/${identity.uuid}/power-off`)
+const storeFolder = (): string => `${site.folder}-store`
+
 async function api(): Promise<UserKubernetes> {
   const first = (await cluster()).servers.find((s) => s.role === 'control_plane')!
-  const { uuid } = nodes.find((n) => n.id === first.node_id)!.identity
-  const machine = (await site.simulator.servers()).find((m) => m.uuid.toLowerCase() === uuid)!
-  return kubernetesAt(call, id, machine.address)
+  return kubernetesAt(call, id, await addressOf(nodes.find((n) => n.id === first.node_id)!))
 }
-
-const namespace = '/api/v1/namespaces/default'
-const workload: readonly (readonly [path: string, Body])[] = [
-  [`${namespace}/configmaps`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ledger', namespace: 'default' }, data: { entries: '4711' } }],
-  [
-    '/apis/apps/v1/namespaces/default/statefulsets',
-    {
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata: { name: 'web', namespace: 'default' },
-      spec: {
-        replicas: 3,
-        serviceName: 'web',
-        selector: { matchLabels: { app: 'web' } },
-        template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] } },
-      },
-    },
-  ],
-  [
-    '/apis/policy/v1/namespaces/default/poddisruptionbudgets',
-    {
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: { name: 'web', namespace: 'default' },
-      spec: { minAvailable: 2, selector: { matchLabels: { app: 'web' } } },
-    },
-  ],
-]
 
 interface Kept {
   readonly identity: unknown
@@ -97,15 +77,16 @@ async function kept(): Promise<Kept> {
   const kubernetes = await api()
   return {
     identity: uidOf(await kubernetes.get('/api/v1/namespaces/kube-system')),
-    ledger: (await kubernetes.get(`${namespace}/configmaps/ledger`))?.['data'],
-    workload: uidOf(await kubernetes.get('/apis/apps/v1/namespaces/default/statefulsets/web')),
+    ledger: (await kubernetes.get(workloadPath.ledger))?.['data'],
+    workload: uidOf(await kubernetes.get(workloadPath.web)),
   }
 }
 let before: Kept
 
 beforeAll(async () => {
   site = await openSite({ servers: 17, seed: `life-${seed}`, talos: ['v1.12.11'] })
-  program = await site.start()
+  mkdirSync(storeFolder())
+  program = await site.start(storage())
   call = await signIn(program.url)
   nodes = await site.take(call, 17)
 }, withinMs)
@@ -118,7 +99,7 @@ test('a cluster of 3 + 3 is created with a workload', { timeout: withinMs }, asy
   id = made.cluster.id
   expect(await ended(call, made.operation.id, withinMs)).toMatchObject({ status: 'done' })
   const kubernetes = await api()
-  for (const [path, body] of workload) await kubernetes.post(path, body)
+  await placeWorkload(kubernetes)
   before = await kept()
   expect(before).toMatchObject({ identity: expect.any(String) as string, ledger: { entries: '4711' } })
 })
@@ -131,23 +112,43 @@ test('it grows to 5 + 5', { timeout: withinMs }, async () => {
 })
 
 test('a dead control plane is replaced', { timeout: withinMs }, async () => {
-  await site.simulator.ask('POST', `/servers/${nodes[1]!.identity.uuid}/power-off`)
+  await powerOff(nodes[1]!)
   expect(await change({ kind: 'replace', node_id: nodes[1]!.id, by: { node_id: nodes[10]!.id } })).toMatchObject({ status: 'done' })
   await settled()
   expect((await cluster()).servers.map((s) => s.node_id)).toContain(nodes[10]!.id)
 })
 
 const patch = { name: 'limits', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' }
-const changes: readonly { readonly title: string; readonly wanted: ClusterChangeAsked; readonly after?: object }[] = [
-  { title: 'is patched', wanted: { kind: 'configure', patches: [patch] } },
-  { title: 'gets an extension', wanted: { kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] } },
-  { title: 'gets a newer Talos', wanted: { kind: 'upgradeTalos', version: 'v1.13.9' }, after: { talos_version: 'v1.13.9' } },
-  { title: 'gets a newer Kubernetes', wanted: { kind: 'upgradeKubernetes', version: '1.35.4' }, after: { kubernetes_version: '1.35.4' } },
+const changes: readonly { readonly title: string; readonly wanted: () => Promise<ClusterChangeAsked>; readonly after?: object }[] = [
+  { title: 'is patched', wanted: async () => ({ kind: 'configure', patches: [patch] }) },
+  { title: 'gets an extension', wanted: async () => ({ kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] }) },
+  { title: 'gets a newer Talos', wanted: async () => ({ kind: 'upgradeTalos', version: 'v1.13.9' }), after: { talos_version: 'v1.13.9' } },
+  { title: 'gets a newer Kubernetes', wanted: async () => ({ kind: 'upgradeKubernetes', version: '1.35.4' }), after: { kubernetes_version: '1.35.4' } },
+  { title: 'gets another endpoint', wanted: async () => ({ kind: 'endpoint', endpoint: await addressOf(nodes[2]!) }) },
+  { title: 'gets a new authority of the Talos API', wanted: async () => ({ kind: 'rotate', what: 'talos_ca' }) },
+  { title: 'gets a new authority of the Kubernetes API', wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }) },
 ]
 
 test.each(changes)('it $title, and keeps its workload', { timeout: withinMs }, async ({ wanted, after = {} }) => {
-  expect(await change(wanted)).toMatchObject({ status: 'done' })
+  expect(await change(await wanted())).toMatchObject({ status: 'done' })
   await settled()
   expect(await cluster()).toMatchObject(after)
+  expect(await kept()).toEqual(before)
+})
+
+test('meanwhile etcd was made once and never without quorum, and no budget of the workload was broken', async () => {
+  const { clusters } = await site.simulator.counters()
+  expect(clusters).toEqual([expect.objectContaining({ name: 'life', etcdMade: 1, quorumLosses: 0, budgetBreaches: 0 })])
+})
+
+test('after the loss of all its servers it comes back on others from its snapshot, with its workload', { timeout: withinMs }, async () => {
+  const store = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: storeFolder() } })
+  expect(await change({ kind: 'snapshot', store_id: store.id })).toMatchObject({ status: 'done' })
+  const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items
+  for (const { node_id } of (await cluster()).servers) await powerOff(nodes.find((n) => n.id === node_id)!)
+  const joining = [...servers(11, 14, 'control_plane'), ...servers(14, 17, 'worker')]
+  expect(await change({ kind: 'restore', snapshot_id: snapshot!.id, servers: joining })).toMatchObject({ status: 'done' })
+  await settled()
+  expect(await cluster()).toMatchObject({ control_planes: 3, workers: 3 })
   expect(await kept()).toEqual(before)
 })

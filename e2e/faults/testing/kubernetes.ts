@@ -49,3 +49,37 @@ export async function kubernetesAt(call: Caller, clusterId: string, address: str
     },
   }
 }
+
+const namespace = '/api/v1/namespaces/default'
+const workload: readonly (readonly [path: string, Body])[] = [
+  [`${namespace}/configmaps`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ledger', namespace: 'default' }, data: { entries: '4711' } }],
+  [
+    '/apis/apps/v1/namespaces/default/statefulsets',
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: {
+        replicas: 3,
+        serviceName: 'web',
+        selector: { matchLabels: { app: 'web' } },
+        template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'registry.example/web:1' }] } },
+      },
+    },
+  ],
+  [
+    '/apis/policy/v1/namespaces/default/poddisruptionbudgets',
+    {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { minAvailable: 2, selector: { matchLabels: { app: 'web' } } },
+    },
+  ],
+]
+
+/** A workload with data and an identity, of which a budget lets one pod be away. */
+export async function placeWorkload(kubernetes: UserKubernetes): Promise<void> {
+  for (const [path, body] of workload) await kubernetes.post(path, body)
+}
+export const workloadPath = { ledger: `${namespace}/configmaps/ledger`, web: '/apis/apps/v1/namespaces/default/statefulsets/web' } as const

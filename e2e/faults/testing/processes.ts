@@ -105,7 +105,14 @@ interface Counters {
     readonly bootstraps: number
     readonly boots: number
   }[]
-  readonly clusters: readonly { readonly name: string; readonly etcdMade: number; readonly bootstrapCalls: number; readonly members: number }[]
+  readonly clusters: readonly {
+    readonly name: string
+    readonly etcdMade: number
+    readonly bootstrapCalls: number
+    readonly members: number
+    readonly quorumLosses: number
+    readonly budgetBreaches: number
+  }[]
 }
 
 export interface SimulatorProcess {
