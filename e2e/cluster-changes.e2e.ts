@@ -7,6 +7,7 @@ import { operationList } from '#contract/operations.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
+import { keysOf } from './keys.ts'
 
 let installation: Installation
 let browser: Browser
@@ -126,9 +127,7 @@ describe('the changes of a cluster', () => {
     await page.getByRole('option', { name: /Defragment etcd/, selected: true }).waitFor()
     await page.keyboard.press('Enter')
     await plan().waitFor()
-    const begin = page.getByRole('button', { name: 'Defragment etcd', exact: true })
-    for (let presses = 0; presses < 20 && !(await begin.evaluate('(button) => button === document.activeElement')); presses++) await page.keyboard.press('Tab')
-    await page.keyboard.press('Enter')
+    await keysOf(page).enter(page.getByRole('button', { name: 'Defragment etcd', exact: true }))
     await page.waitForURL('**/operations/*')
     await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
   })

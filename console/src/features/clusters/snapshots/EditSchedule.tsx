@@ -70,8 +70,8 @@ export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; 
       command={<AsCommand complete={form.read.ok} api={curlOf(snapshotScheduleSet, { id: cluster.id }, form.read.ok ? form.read.body : {})} />}
     >
       {stores?.items.length === 0 ? (
-        <Alert tone="warn">
-          There is no store yet. An admin adds one under <a href={paths.stores()}>Stores</a>.
+        <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
+          There is no store yet. An admin adds one.
         </Alert>
       ) : (
         <Choose name="store_id" label="Store" placeholder="Choose a store" options={(stores?.items ?? []).map((s) => ({ value: s.id, text: s.name }))} />
