@@ -50,8 +50,22 @@ export async function beginIn(
 
 const isLater = (start: ChangeStart | undefined): start is ChangeStart => start !== undefined && (start.at !== undefined || start.in_window)
 
-/** Answers `clusterChange`. @throws Problem */
-export async function requestChange(
+/** The cluster has changed between its plan and the transaction in which the change begins. */
+class Moved extends Problem {}
+const mostPlans = 3
+
+/** Answers `clusterChange`. Plans again if the cluster changes meanwhile. @throws Problem */
+export async function requestChange(...asked: Parameters<typeof requestOnce>): Promise<{ operation: Operation }> {
+  for (let plans = 1; ; plans++) {
+    try {
+      return await requestOnce(...asked)
+    } catch (error) {
+      if (!(error instanceof Moved) || plans === mostPlans) throw error
+    }
+  }
+}
+
+async function requestOnce(
   parts: ClusterParts,
   caller: Caller,
   id: string,
@@ -72,7 +86,7 @@ export async function requestChange(
     const busy = await runningOn(parts, tx, row)
     if (busy && !later) throw new Problem('operation_running', `${operationTitle(busy)} has not ended`)
     if (!later && row.updated_at.getTime() !== view.state.row.updated_at.getTime() && (await hasMoved(tx, view)))
-      throw new Problem('stale', 'The cluster has changed in the meantime: try again')
+      throw new Moved('stale', 'The cluster has changed in the meantime: try again')
     const operation = await parts.operations.create(tx, caller, {
       kind: changeOperations[change.kind],
       target: { id, name: row.name },
