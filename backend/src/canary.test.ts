@@ -21,6 +21,7 @@ import { totpBegin, totpConfirm } from '#contract/people/second-factor.ts'
 import { serverAdd, serverList, serverTalosconfig } from '#contract/servers/servers.ts'
 import { authorize, authorizeLogout, authorizeRefresh } from '#contract/sessions.ts'
 import { userCreate } from '#contract/users.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { clusterWorld } from './domains/clusters/testing/world.ts'
 import { codeOf } from './domains/sessions/testing/authenticator.ts'
 import { logger } from './log.ts'
@@ -213,9 +214,14 @@ test('the test creates one secret of each kind', async () => {
   const wrongCode = plant('wrong recovery code', 'abcdabcdabcdabcd')
   keep('authorize with a wrong code', await backend.call(authorize, { body: { email: admin.email, password: admin.password, code: wrongCode } }), 401)
   // The image factory doesn't answer, so an error message is stored with the image.
+  world.simulator.factory.fault({ kind: 'down' })
   const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
   expect(image.answer!.schematic).toContain(join.token)
   keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
+  world.simulator.factory.fault(null)
+  const secretKey = plant('secret key of a store', 'wJalrXUtnFEMIcanaryKEY0123456789abcd')
+  const bucket = { endpoint: 'http://127.0.0.1:9', region: 'eu-1', bucket: 'canary', access_key_id: 'CANARY' }
+  keep('storeCreate that is refused', await admin.call(storeCreate, { body: { name: 'canary', kind: 's3', ...bucket, secret_access_key: secretKey } }), 422)
   // One server joins with the token. Other announcements are refused or have the token in the wrong place.
   const [booted] = await world.simulator.boot({ kernel_command_line: `talos.platform=metal ${joinArgument(listening, join.token)}` })
   await world.until(
@@ -252,8 +258,9 @@ const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
-  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token' | 'offer' | 'capacity_commitment') =>
+  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token' | 'offer' | 'capacity_commitment' | 'store') =>
     (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
+  const files = await db.selectFrom('snapshot').select(['id', 'cluster_id']).execute()
   const byNoun: Record<string, string[]> = {
     nodes: await ids('server'),
     clusters: await ids('cluster'),
@@ -264,6 +271,9 @@ async function reads(token: string): Promise<Record<string, string>> {
     'join-tokens': await ids('join_token'),
     offers: await ids('offer'),
     ccs: await ids('capacity_commitment'),
+    stores: await ids('store'),
+    snapshots: files.filter((s) => s.cluster_id !== null).map((s) => s.id),
+    backups: files.filter((s) => s.cluster_id === null).map((s) => s.id),
   }
   const members = await db.selectFrom('cluster_server').select(['cluster_id', 'node_id']).execute()
   const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()

@@ -24,7 +24,7 @@ describe('extensions and kernel arguments', async () => {
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
     expect(nodes.map((n) => world.machine(n).schematic)).toEqual([emptySchematicId, withGvisor])
     expect(versions(nodes)).toEqual(['v1.13.8', 'v1.13.8'])
-    expect((await world.server(worker!.id)).talos).toMatchObject({ schematic: withGvisor, version: 'v1.13.8' })
+    await expect.poll(async () => (await world.server(worker!.id)).talos).toMatchObject({ schematic: withGvisor, version: 'v1.13.8' })
     expect(world.machine(worker!).disk.state.config).toContain(`/${withGvisor}:v1.13.8`)
     expect((await plan(cluster.id, change)).checks.find((c) => c.check === 'change')).toMatchObject({ ok: false })
   })
