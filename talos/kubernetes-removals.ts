@@ -103,10 +103,10 @@ export function removedIn(config: string, minor: number): string[] {
     const used = extra?.is === 'map' ? [...extra.entries.keys()] : []
     const named = (flag: string): string[] => valuesOf(at(extra, flag)).flatMap((value) => value.split(','))
     const kubeletGates = at(main, ...path, 'extraConfig', 'featureGates')
-    const gates = [...named('feature-gates').map((gate) => gate.split('=', 1)[0]!), ...(kubeletGates?.is === 'map' ? kubeletGates.entries.keys() : [])]
+    const gates = new Set([...named('feature-gates').map((gate) => gate.split('=', 1)[0]!), ...(kubeletGates?.is === 'map' ? kubeletGates.entries.keys() : [])])
     return [
       ...(flags[program] ?? []).filter((flag) => used.includes(flag)).map((flag) => `${program}: flag ${flag}`),
-      ...featureGates.filter((gate) => gates.includes(gate)).map((gate) => `${program}: feature gate ${gate}`),
+      ...featureGates.filter((gate) => gates.has(gate)).map((gate) => `${program}: feature gate ${gate}`),
     ]
   })
 }

@@ -214,11 +214,11 @@ test('the test creates one secret of each kind', async () => {
   const wrongCode = plant('wrong recovery code', 'abcdabcdabcdabcd')
   keep('authorize with a wrong code', await backend.call(authorize, { body: { email: admin.email, password: admin.password, code: wrongCode } }), 401)
   // The image factory doesn't answer, so an error message is stored with the image.
-  world.simulator.factory.fault({ kind: 'down' })
+  await world.simulator.factory.fault({ kind: 'down' })
   const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
   expect(image.answer!.schematic).toContain(join.token)
   keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
-  world.simulator.factory.fault(null)
+  await world.simulator.factory.fault(null)
   const secretKey = plant('secret key of a store', 'wJalrXUtnFEMIcanaryKEY0123456789abcd')
   const bucket = { endpoint: 'http://127.0.0.1:9', region: 'eu-1', bucket: 'canary', access_key_id: 'CANARY' }
   keep('storeCreate that is refused', await admin.call(storeCreate, { body: { name: 'canary', kind: 's3', ...bucket, secret_access_key: secretKey } }), 422)
@@ -258,8 +258,9 @@ const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.
 /** Calls every GET of the contract, except event streams, on every object. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
-  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token' | 'offer' | 'capacity_commitment' | 'store') =>
-    (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
+  const ids = async (
+    table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token' | 'offer' | 'capacity_commitment' | 'store',
+  ) => (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
   const files = await db.selectFrom('snapshot').select(['id', 'cluster_id']).execute()
   const byNoun: Record<string, string[]> = {
     nodes: await ids('server'),

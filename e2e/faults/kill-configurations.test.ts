@@ -92,7 +92,7 @@ test('a change of the endpoint interrupted by kill −9 ends with the new endpoi
 
 test('a wipe of a workload disk interrupted by kill −9 ends with the disk removed', { timeout: 180_000 }, async () => {
   const worker = nodes[1]!
-  const [disk] = worker.resources.disks.filter((d) => d.content !== 'empty')
+  const disk = worker.resources.disks.find((d) => d.content !== 'empty')
   const change = (more: object): ClusterChangeAsked => ({ kind: 'disks', node_id: worker.id, ...more })
   const params = { id: cluster.id }
   const add = change({ add: [disk!.id] })

@@ -142,7 +142,7 @@ test('meanwhile etcd was made once and never without quorum, and no budget of th
 })
 
 test('after the loss of all its servers it comes back on others from its snapshot, with its workload', { timeout: withinMs }, async () => {
-  const store = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: storeFolder() } })
+  const store = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/life` } })
   expect(await change({ kind: 'snapshot', store_id: store.id })).toMatchObject({ status: 'done' })
   const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items
   for (const { node_id } of (await cluster()).servers) await powerOff(nodes.find((n) => n.id === node_id)!)

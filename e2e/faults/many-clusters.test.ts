@@ -41,7 +41,9 @@ test(
   'clusters that are created at once become ready, each bootstrapped once, although one of two programs is killed half way',
   { timeout: withinMs },
   async () => {
-    const made = await Promise.all(groups.map((nodes, i) => create(call, site, `many-${i}`, nodes, { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' })))
+    const made = await Promise.all(
+      groups.map((nodes, i) => create(call, site, `many-${i}`, nodes, { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' })),
+    )
     ids = made.map(({ cluster }) => cluster.id)
     const isReady = async (id: string) => (await patiently(() => call(clusterGet, { params: { id } }))).status === 'ready'
     // Half way: half of the clusters are ready, or so many seconds have passed that some of them must be at work.

@@ -83,10 +83,10 @@ const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): vo
   ]
   // Taints that others have set stay. Those that Talos has set before are in an annotation (Talos: controllers/k8s/node_apply.go).
   const annotations = object(object(existing?.metadata).annotations)
-  const owned = [CONTROL_PLANE, ...text(annotations[OWNED_TAINTS]).split(','), ...configured.map(({ key }) => key)]
+  const owned = new Set([CONTROL_PLANE, ...text(annotations[OWNED_TAINTS]).split(','), ...configured.map(({ key }) => key)])
   const others = list(object(existing?.spec).taints)
     .map(object)
-    .filter(({ key }) => !owned.includes(text(key)))
+    .filter(({ key }) => !owned.has(text(key)))
   const taints = [...configured, ...others]
   const ordinal = cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
   const podCIDR = text(object(existing?.spec).podCIDR) || `10.244.${ordinal % 256}.0/24`

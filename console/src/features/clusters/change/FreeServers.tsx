@@ -60,7 +60,7 @@ export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProp
               onChange={() => set(s.id, firstChoice(s))}
               label={
                 <span className={css['who']}>
-                  <b>{s.name}</b> <span className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</span>
+                  <b>{s.name}</b> <small className="t3">{verdict.ok ? hardwareLine(s) : verdict.reason}</small>
                 </span>
               }
             />

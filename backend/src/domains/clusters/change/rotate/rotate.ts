@@ -54,13 +54,13 @@ async function makeSecrets(turn: Turn): Promise<StepResult> {
 }
 
 /** Until the first server refuses the old authority, a cancel may end the wait: the rotation is then taken back. */
-const canBeTakenBack: readonly string[] = ['accept', 'accepted', 'switch', 'switched']
+const canBeTakenBack: ReadonlySet<string> = new Set(['accept', 'accepted', 'switch', 'switched'])
 
 /** Runs a step. A server or API that doesn't answer is a reason to wait. */
 const waiting =
   (run: (turn: Turn, at: StepAt) => Promise<StepResult>) =>
   async (turn: Turn, at: StepAt): Promise<StepResult> => {
-    const isSafe = canBeTakenBack.includes(prefixOf(at.key))
+    const isSafe = canBeTakenBack.has(prefixOf(at.key))
     try {
       const result = await run(turn, at)
       return result !== 'done' && 'waiting' in result ? { ...result, isSafe } : result
