@@ -43,19 +43,29 @@ export async function lackOf(turn: ChangeTurn, rotation: OpenRotation, m: Member
 
 async function byTalos(turn: ChangeTurn, rotation: OpenRotation, m: MemberRow, step: ServerStep): Promise<string | null> {
   const connection = await turn.parts.servers.connection(m.node_id)
-  for (const { client, trusts, isRefused } of proofsOf(rotation, step)) {
+  const answers = async ({ client, trusts }: Proof): Promise<TalosError | null> => {
     const made = await mintTalosClient(client, { roles: ['os:admin'], lifetimeMs, now: new Date(turn.job.now()) })
     const credentials: Credentials = { ...made, ca: trusts === 'both' ? bothOf(rotation, 'talos') : trusts.certs.os.crt }
     try {
       await connection.secure(credentials, (talosClient) => talosClient.version(), { signal: turn.job.signal, deadlineMs: callDeadlineMs })
+      return null
     } catch (error) {
       if (!(error instanceof TalosError)) throw error
-      if (isRefused === true && error.kind === 'refused') continue
-      return `${m.name} does not answer with the secrets of this step yet: ${error.message}`
+      return error
     }
-    if (isRefused === true) return `${m.name} still accepts certificates of the ${client === rotation.from ? 'old' : 'new'} authority`
   }
-  return null
+  const [accepted, refused] = proofsOf(rotation, step)
+  const silent = (error: TalosError) => `${m.name} does not answer with the secrets of this step yet: ${error.message}`
+  const failure = await answers(accepted!)
+  if (failure !== null) return silent(failure)
+  if (refused === undefined) return null
+  const refusal = await answers(refused)
+  if (refusal === null) return `${m.name} still accepts certificates of the ${refused.client === rotation.from ? 'old' : 'new'} authority`
+  if (refusal.kind === 'refused') return null
+  // In TLS 1.3 the server refuses a certificate after the client's handshake (RFC 8446, 4.4.2.4), and the alert may be lost with the connection. If the server
+  // still answers the accepted certificate, the loss was the refusal.
+  const again = refusal.kind === 'unavailable' ? await answers(accepted!) : refusal
+  return again === null ? null : silent(again)
 }
 
 async function byKubernetes(turn: ChangeTurn, rotation: OpenRotation, m: MemberRow, step: ServerStep): Promise<string | null> {
