@@ -53,7 +53,7 @@ export const errors = {
   invalid: { status: 422, means: 'The body violates its schema or a rule; `fields` lists the problems.' },
   idempotency_mismatch: { status: 422, means: 'The Idempotency-Key was used with another body.' },
   factory_refused: { status: 422, means: 'The image factory refused the request.' },
-  store_refused: { status: 422, means: 'The store could not be used: it does not answer, refuses the access key, or lost what was written to it.' },
+  store_refused: { status: 422, means: 'The store can not be used: it does not answer, refuses the access key, or lost data that was written to it.' },
   dial_refused: { status: 422, means: 'The address is not in a network that may be dialled.' },
   throttled: { status: 429, means: 'Too many attempts; `Retry-After` says when to retry.' },
   internal: { status: 500, means: 'An internal error. The log has details under the request id.' },

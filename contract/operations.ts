@@ -144,7 +144,7 @@ export const Operation = z.object({
   created_at: time,
   /** When a scheduled change begins at the earliest. */
   starts_at: z.optional(z.nullable(time)),
-  /** Whether the change goes on only while the maintenance window of its cluster is open. */
+  /** Whether the change runs only while the maintenance window of its cluster is open. */
   in_window: z.optional(z.boolean()),
   started_at: z.nullable(time),
   ended_at: z.nullable(time),

@@ -5,12 +5,12 @@ const dayMs = 86_400_000
 const at = (days: number) => new Date(days * dayMs)
 
 test.each([
-  ['an authority of ten years, 31 days before its end', 3_650, 31, false],
-  ['an authority of ten years, 29 days before its end', 3_650, 29, true],
-  ['a certificate of a year at its half', 365, 182, false],
-  ['a certificate of a day that Talos renews after 12 hours', 1, 0.5, false],
-  ['a certificate of a day that was not renewed', 1, 0.09, true],
-  ['a certificate that has ended', 365, -1, true],
-])('%s', (_what, days, left, expected) => {
+  ['31 days before the end of an authority of ten years', 3_650, 31, false],
+  ['29 days before the end of an authority of ten years', 3_650, 29, true],
+  ['half a year before the end of a certificate of one year', 365, 182, false],
+  ['12 hours before the end of a certificate of one day, when Talos renews it', 1, 0.5, false],
+  ['two hours before the end of a certificate of one day', 1, 0.09, true],
+  ['after the end of a certificate', 365, -1, true],
+])('%s (lifetime of %d days, %d left), `isEnding` is %s', (_what, days, left, expected) => {
   expect(isEnding(at(0), at(days), at(days - left).getTime())).toBe(expected)
 })

@@ -1,9 +1,9 @@
-/** Certificates of a cluster with their ends, read from the machines at the moment of the call. */
+/** Certificates of a cluster and when they expire, read from the machines during the call. */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
 import { time } from '../page.ts'
 
-/** What a certificate is for, and who makes the next one in time. `rotation`: only a rotation of the secrets does. `nobody`: Talos can't replace it. */
+/** Purpose of each kind of certificate, and what renews it before it expires. `rotation`: only a rotation of the secrets. `nobody`: Talos can't replace it. */
 export const certificateKinds = {
   talos_ca: { title: 'Authority of the Talos API', renewed_by: 'rotation' },
   kubernetes_ca: { title: 'Authority of the Kubernetes API', renewed_by: 'rotation' },
@@ -27,11 +27,11 @@ export const ClusterCertificate = z.object({
   /** The server that has the certificate; null for a certificate of the whole cluster. */
   node_id: z.nullable(z.uuid()),
   name: z.nullable(z.string()),
-  /** null: it could not be read. */
+  /** null if the certificate could not be read. */
   starts_at: z.nullable(time),
   ends_at: z.nullable(time),
   renewed_by: z.enum(renewers),
-  /** Whether somebody has to act: it ends soon, and should have been renewed already if that happens by itself. */
+  /** Whether a user has to act: the certificate expires soon and, if it is renewed automatically, its renewal is overdue. */
   ending: z.boolean(),
   /** Why it could not be read, or what to do. */
   reason: z.nullable(z.string()),
@@ -42,17 +42,17 @@ const ClusterCertificates = z.object({ items: z.array(ClusterCertificate) })
 export type ClusterCertificates = z.infer<typeof ClusterCertificates>
 
 export const clusterCertificates = operation('clusterCertificates', 'GET /v1/clusters/{id}/certificates', 'clusters:read', {
-  summary: "A cluster's certificates with their ends, read now from its servers. Takes a few seconds if a server does not answer.",
+  summary: "A cluster's certificates and when they expire, read now from its servers. Takes a few seconds if a server does not answer.",
   answer: ClusterCertificates,
 })
 
 const dayMs = 86_400_000
 
-/** A certificate ends soon in its last 30 days, or in the last tenth of a shorter life. Talos and Steelyard renew theirs earlier than that. */
+/** A certificate expires soon in its last 30 days, or in the last tenth of a shorter lifetime. Talos and Steelyard renew theirs earlier than that. */
 export const isEnding = (startsAt: Date, endsAt: Date, now: number): boolean =>
   endsAt.getTime() - now < Math.min(30 * dayMs, (endsAt.getTime() - startsAt.getTime()) / 10)
 
-/** A certificate that ends soon, as it is stored with its cluster. */
+/** A certificate that expires soon, as stored with its cluster. */
 export interface EndingCertificate {
   readonly kind: CertificateKind
   /** Name of its server; null for a certificate of the whole cluster. */

@@ -69,7 +69,7 @@ export const Cluster = z.object({
   /** Whether the access address of the offer is the address of the cluster. */
   offer_address_set: z.boolean(),
   operation_id: z.nullable(z.uuid()),
-  /** Weekly times in which scheduled changes go on; null: none are set. */
+  /** Weekly times in which scheduled changes run; null if none are set. */
   maintenance_window: z.optional(z.nullable(MaintenanceWindow)),
   /** Whether a server answers on the secured Talos API. The talosconfig then works, even if the cluster's creation hangs. */
   talos_answers: z.boolean(),

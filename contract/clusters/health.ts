@@ -1,4 +1,4 @@
-/** Health of a cluster, asked of its machines and its Kubernetes at the moment of the call. What did not answer in time is null, with the reason. */
+/** Health of a cluster, read from its machines and its Kubernetes API during the call. A value that could not be read in time is null, with the reason. */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
 import { time } from '../page.ts'
@@ -23,9 +23,9 @@ const EtcdMemberHealth = z.object({
   /** The part of `size_bytes` that contains data. A defragmentation frees the rest. */
   in_use_bytes: z.nullable(z.int()),
   alarms: z.nullable(z.array(z.enum(etcdAlarms))),
-  /** null: the member could not be asked. */
+  /** null: the member did not answer. */
   healthy: z.nullable(z.boolean()),
-  /** Why the member is not healthy, or could not be asked. */
+  /** Why the member is not healthy, or why that is unknown. */
   reason: z.nullable(z.string()),
 })
 export type EtcdMemberHealth = z.infer<typeof EtcdMemberHealth>
@@ -42,7 +42,7 @@ const NodeHealth = z.object({
   kubelet_version: z.nullable(z.string()),
   /** Version at the last contact. */
   talos_version: z.nullable(z.string()),
-  /** Pods that run on the node, without those that have ended. */
+  /** Number of pods on the node, without those that have finished. */
   pods: z.nullable(z.int()),
 })
 export type NodeHealth = z.infer<typeof NodeHealth>
@@ -64,13 +64,13 @@ const healthStates = ['ok', 'attention', 'problem', 'unknown'] as const
 export type HealthState = (typeof healthStates)[number]
 
 export const ClusterHealth = z.object({
-  /** Time of the answers. */
+  /** When the values were read. */
   at: time,
-  /** One line per topic: its state and the reason. `problem`: the cluster is down or loses data if one more thing fails; `attention`: something to do. */
+  /** One line per topic: its state and the reason. `problem`: the cluster is down, or one more failure stops it or loses data. `attention`: a user should act. */
   lines: z.array(z.object({ topic: z.enum(healthTopics), state: z.enum(healthStates), message: z.string() })),
   etcd: z.object({
     members: z.array(EtcdMemberHealth),
-    /** Why no control plane reports the members; null if `members` are those of etcd. */
+    /** Why no control plane reports the members; null if `members` comes from etcd. */
     reason: z.nullable(z.string()),
   }),
   kubernetes_api: z.array(z.object({ node_id: z.uuid(), name: z.string(), ready: z.boolean(), reason: z.nullable(z.string()) })),
@@ -97,6 +97,6 @@ export const topicTitles: Readonly<Record<HealthTopic, string>> = {
 }
 
 export const clusterHealth = operation('clusterHealth', 'GET /v1/clusters/{id}/health', 'clusters:read', {
-  summary: 'The health of a cluster: etcd, Kubernetes API, nodes, snapshot, versions and drift, asked now. Takes a few seconds if a machine does not answer.',
+  summary: 'The health of a cluster: etcd, Kubernetes API, nodes, snapshot, versions and drift, read now. Takes a few seconds if a machine does not answer.',
   answer: ClusterHealth,
 })

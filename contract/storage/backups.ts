@@ -1,6 +1,6 @@
-/** Steelyard's own backups in a store: the file of `steelyard backup`, taken on request and by a schedule. The passphrase is in a file on Steelyard's machine. */
+/** Steelyard's own backups in a store: the file of `steelyard backup`, written on request and by a schedule. The passphrase is in a file on Steelyard's machine. */
 import * as z from 'zod/mini'
-import { SnapshotSchedule, SnapshotScheduleWish, snapshotStatuses } from '../clusters/changes/snapshots.ts'
+import { SnapshotSchedule, NewSnapshotSchedule, snapshotStatuses } from '../clusters/changes/snapshots.ts'
 import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation } from '../operation.ts'
@@ -60,12 +60,12 @@ export const backupScheduleGet = operation('backupScheduleGet', 'GET /v1/backup-
   answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
 })
 export const backupScheduleSet = operation('backupScheduleSet', 'PUT /v1/backup-schedule', 'users:manage', {
-  summary: 'Take backups of Steelyard by a schedule.',
-  body: SnapshotScheduleWish,
+  summary: 'Set the schedule of the backups of Steelyard.',
+  body: NewSnapshotSchedule,
   answer: SnapshotSchedule,
   errors: ['stale', 'not_found', 'transition_refused'],
 })
 export const backupScheduleRemove = operation('backupScheduleRemove', 'DELETE /v1/backup-schedule', 'users:manage', {
-  summary: 'Take no more backups of Steelyard by a schedule. Its backups stay.',
+  summary: 'Remove the schedule of the backups of Steelyard. The backups stay.',
   errors: ['stale', 'not_found'],
 })

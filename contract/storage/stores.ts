@@ -1,4 +1,4 @@
-/** Stores: places for snapshots of clusters and for Steelyard's own backups. A folder of the machine that Steelyard runs on, or a bucket of an S3-compatible service. */
+/** Stores: places for snapshots of clusters and for Steelyard's own backups. A store is a folder on Steelyard's machine or a bucket of an S3-compatible service. */
 import * as z from 'zod/mini'
 import { list } from '../list.ts'
 import { nameOf } from '../names.ts'
@@ -14,17 +14,17 @@ export const Store = z.object({
   kind: z.enum(storeKinds),
   /** Absolute path; null for S3. */
   folder: z.nullable(z.string()),
-  /** URL of the S3 service; null for a folder, like the other fields of S3. */
+  /** URL of the S3 service. This and the other S3 fields are null for a folder. */
   endpoint: z.nullable(z.string()),
   region: z.nullable(z.string()),
   bucket: z.nullable(z.string()),
-  /** Begins the name of every object. */
+  /** Prefix of the name of every object. */
   prefix: z.string(),
   path_style: z.boolean(),
   access_key_id: z.nullable(z.string()),
-  /** The last time that a file was written to the store and read back. */
+  /** When a file was last written to the store and read back. */
   verified_at: z.nullable(time),
-  /** Why the store could not be used the last time; null if it could. */
+  /** Why the last use of the store failed; null if it succeeded. */
   problem: z.nullable(z.string()),
   problem_since: z.nullable(time),
   ...changed,
@@ -42,8 +42,8 @@ const word = (what: string, most: number) =>
       z.regex(/^[\x21-\x7e]+$/, `The ${what} can't contain spaces`),
     )
 
-/** The rules of S3 for names of buckets, without dots, which certificates of virtual hosts don't cover. */
-const bucket = z.string().check(z.trim(), z.regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, 'A bucket is named by 3 to 63 lowercase letters, digits and hyphens'))
+/** S3's rules for bucket names, without dots: the wildcard certificates of virtual-hosted buckets don't cover names with dots. */
+const bucket = z.string().check(z.trim(), z.regex(/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/, 'A bucket name has 3 to 63 lowercase letters, digits and hyphens'))
 const endpoint = z.string().check(
   z.trim(),
   z.maxLength(300),
@@ -59,7 +59,7 @@ const prefix = z
     z.maxLength(200, 'The prefix has at most 200 characters'),
     z.regex(
       /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*(?:[A-Za-z0-9_-][A-Za-z0-9._-]*)?$/,
-      'The prefix consists of letters, digits, dots, hyphens and underscores, with slashes between, such as steelyard/prod',
+      'The prefix can contain letters, digits, dots, hyphens and underscores, and slashes between folders, such as steelyard/prod',
     ),
   )
 const secret = z.string().check(z.minLength(1, 'Enter the secret access key'), z.maxLength(500, 'The secret access key has at most 500 characters'))
@@ -87,11 +87,11 @@ export const NewStore = z
     const wrong = (field: string, message: string) => void context.issues.push({ code: 'custom', path: [field], message, input: value })
     if (value.kind === 'folder') {
       if (value.folder === undefined) wrong('folder', 'Enter the folder')
-      for (const field of s3Fields) if (value[field] !== undefined) wrong(field, 'A folder has no such setting')
+      for (const field of s3Fields) if (value[field] !== undefined) wrong(field, 'A store of kind folder does not have this field')
       return
     }
-    if (value.folder !== undefined) wrong('folder', 'Only a store of the kind folder has a folder')
-    for (const field of s3Fields) if (value[field] === undefined) wrong(field, 'A store of the kind s3 needs this')
+    if (value.folder !== undefined) wrong('folder', 'Only a store of kind folder has a folder')
+    for (const field of s3Fields) if (value[field] === undefined) wrong(field, 'Required for a store of kind s3')
   })
 export type NewStore = z.infer<typeof NewStore>
 
@@ -121,7 +121,7 @@ const stores = list<Store>()({
 export const storePlace = ({ folder, endpoint: url, bucket: name, prefix: start }: Pick<Store, 'folder' | 'endpoint' | 'bucket' | 'prefix'>): string =>
   folder ?? `${url}/${name}${start === '' ? '' : `/${start}`}`
 
-/** Everybody who sees clusters sees the stores. Only admins change them, because Steelyard connects to the endpoint and writes to the folder. */
+/** Users who can read clusters can read stores. Only admins can change stores, because Steelyard connects to the endpoint and writes to the folder. */
 const calls = callsOf('store', '/v1/stores', { read: 'clusters:read', write: 'users:manage' }, Store)
 export const storeList = calls.list(stores, 'Stores for snapshots and backups. The secret access key is never returned.')
 export const storeGet = calls.get('One store.')

@@ -1,5 +1,5 @@
 /**
- * Changes of a running cluster. Every kind of change has the same two calls: a plan, which only reads, and the change itself, which is an operation. A change
+ * Changes of a running cluster. Two calls serve every kind of change: `clusterPlan`, which only reads, and `clusterChange`, which starts an operation. A change
  * can wait for a time or for the cluster's maintenance window.
  */
 import * as z from 'zod/mini'
@@ -19,7 +19,7 @@ import { changeTable } from './table.ts'
 import { Extensions, RollbackTalos, UpgradeTalos } from './talos-upgrade.ts'
 import { MaintenanceWindow } from './window.ts'
 
-/** Gives the space of deleted revisions back to the disk, on one member of etcd at a time. */
+/** Frees the disk space of deleted revisions, on one member of etcd at a time. */
 export const Defragment = z.strictObject({ kind: z.literal('defragment') })
 
 export const ClusterChange = z.discriminatedUnion('kind', [
@@ -53,7 +53,7 @@ export const changeOperations = Object.fromEntries(Object.entries(changeTable).m
 >
 export const isChange = (kind: OperationKind): kind is ChangeOperation => Object.hasOwn(changeTable, kind)
 
-/** What happens to one server, or one act on the whole cluster. Groups run one after another. A change can be cancelled between two groups. */
+/** The steps on one server, or steps that concern the whole cluster. Groups run one after another. A change can be cancelled between two groups. */
 export const PlanGroup = z.object({
   /** null: the whole cluster. */
   node_id: z.nullable(z.uuid()),
@@ -69,7 +69,7 @@ export type PlanGroup = z.infer<typeof PlanGroup>
 
 export const ClusterPlan = z.object({
   kind: z.string(),
-  /** All must be `ok` for the change to begin. */
+  /** The change can begin only if all of them are `ok`. */
   checks: z.array(Check),
   warnings: z.array(z.string()),
   groups: z.array(PlanGroup),
@@ -78,7 +78,7 @@ export const ClusterPlan = z.object({
   /** What changes in the configurations of servers, as a unified difference with secrets masked. */
   differences: z.array(z.object({ node_id: z.uuid(), name: z.string(), diff: z.string() })),
   took_s: z.nullable(z.number()),
-  /** Digest of the plan. The change is refused if it is given and the plan has become another one. */
+  /** Digest of the plan. A change with this digest is refused if its plan is different by then. */
   seen: z.string(),
 })
 export type ClusterPlan = z.infer<typeof ClusterPlan>
@@ -93,7 +93,7 @@ export const clusterPlan = operation('clusterPlan', 'POST /v1/clusters/{id}/plan
 /** When a change begins. Without both fields it begins at once. With both it begins in the first window after `at`. */
 export const ChangeStart = z.strictObject({
   at: z.optional(time),
-  /** Each server is begun only while the cluster's maintenance window is open. */
+  /** True: the work on a server starts only while the cluster's maintenance window is open. */
   in_window: z._default(z.boolean(), false),
 })
 export type ChangeStart = z.infer<typeof ChangeStart>

@@ -14,9 +14,9 @@ const disks = z._default(z.array(disk).check(z.maxLength(64)), [])
 export const ChangeDisks = z.strictObject({
   kind: z.literal('disks'),
   node_id: z.uuid(),
-  /** Disks that become workload disks. Nothing is written to them now. */
+  /** Disks that become workload disks. The change writes nothing to them. */
   add: disks,
-  /** Disks that are no workload disks any more. */
+  /** Disks that stop being workload disks. */
   remove: disks,
   /** Wipe the removed disks. Talos refuses to wipe a disk that is in use. */
   wipe: z._default(z.boolean(), false),

@@ -8,6 +8,6 @@ export const ChangeEndpoint = z.strictObject({
   endpoint: endpointText,
   /** True: the endpoint is an unused address in the servers' network, held by the control planes. */
   virtual_ip: z._default(z.boolean(), false),
-  /** Go on although Steelyard itself can't reach the new endpoint, such as a load balancer in another network. */
+  /** True: continue even if Steelyard itself can't reach the new endpoint, for example a load balancer in another network. */
   accept_unchecked: z._default(z.boolean(), false),
 })

@@ -13,7 +13,7 @@ export const rotatedSecrets = {
 export type RotatedSecret = keyof typeof rotatedSecrets
 export const rotatedSecretNames = Object.keys(rotatedSecrets) as [RotatedSecret, ...RotatedSecret[]]
 
-/** Talos can't replace some secrets of a running cluster. They can be named, and the plan says why they can't be rotated. */
+/** Talos can't replace some of these secrets in a running cluster. A plan for such a secret has a failed check with the reason. */
 export const Rotate = z.strictObject({ kind: z.literal('rotate'), what: z.enum(rotatedSecretNames) })
 
 type Named = { readonly name: string }

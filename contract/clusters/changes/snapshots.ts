@@ -1,6 +1,6 @@
 /**
- * Snapshots of the etcd of clusters, and the schedules that take them. A snapshot counts only after it was read back from its store as a whole. It is stored
- * encrypted with the key file's key.
+ * Snapshots of the etcd of clusters, and their schedules. A snapshot is `ready` only after it was read back completely from its store. Its file is encrypted
+ * with the key of the key file.
  */
 import * as z from 'zod/mini'
 import { list } from '../../list.ts'
@@ -10,7 +10,7 @@ import { changed, time, wholeIn } from '../../page.ts'
 import { ClusterServer } from '../clusters.ts'
 import { no, type Verdict, yes } from '../../rule.ts'
 
-/** taking: under way or waiting. ready: read back and right. removing: its file is being removed from the store. */
+/** `taking`: in progress, or waiting for the next attempt. `ready`: read back and verified. `removing`: its file is being removed from the store. */
 export const snapshotStatuses = ['taking', 'ready', 'failed', 'removing'] as const
 const makers = ['request', 'schedule', 'import'] as const
 
@@ -29,7 +29,7 @@ export const Snapshot = z.object({
   /** Name of the control plane that it was read from; null for an imported file. */
   taken_from: z.nullable(z.string()),
   taken_at: z.nullable(time),
-  /** Version of the data of etcd. */
+  /** Storage version of etcd, such as `3.6.0`. Before etcd 3.6: the version of the etcd cluster. */
   etcd_version: z.nullable(z.string()),
   revision: z.nullable(z.int()),
   /** UID of the namespace kube-system, which identifies the Kubernetes cluster. */
@@ -38,7 +38,7 @@ export const Snapshot = z.object({
   size_bytes: z.nullable(z.int()),
   /** SHA-256 of the snapshot itself. */
   sha256: z.nullable(z.string()),
-  /** When the file in the store was last read back as a whole. */
+  /** When the file in the store was last read back completely. */
   verified_at: z.nullable(time),
   ...changed,
 })
@@ -77,21 +77,22 @@ export const snapshotRemove = operation('snapshotRemove', 'DELETE /v1/snapshots/
   errors: ['stale', 'operation_running'],
 })
 export const snapshotVerify = operation('snapshotVerify', 'POST /v1/snapshots/{id}/verify', 'clusters:write', {
-  summary: 'Read the file of a snapshot from its store as a whole and check it.',
+  summary: 'Read the whole file of a snapshot from its store and check it.',
   kept: true,
   answer: Snapshot,
   errors: ['transition_refused', 'store_refused'],
 })
 export const snapshotDownload = operation('snapshotDownload', 'GET /v1/snapshots/{id}/file', 'secrets:read', {
   summary:
-    'The snapshot, decrypted: a file as `etcdctl snapshot save` writes it. If it can not be read as a whole, the connection is cut. The download is audited.',
+    'The snapshot, decrypted, in the format of `etcdctl snapshot save`. If the file can not be read completely, the connection is closed early. The download is audited.',
   proof: true,
   answer: z.string(),
   media: 'application/octet-stream',
   errors: ['transition_refused', 'store_refused'],
 })
 export const snapshotImport = operation('snapshotImport', 'POST /v1/clusters/{id}/snapshots', 'clusters:write', {
-  summary: 'Import a file of `etcdctl snapshot save` as a snapshot of the cluster. The file is in a store, and stays there; the snapshot is an encrypted copy.',
+  summary:
+    'Import a file of `etcdctl snapshot save` from a store as a snapshot of the cluster. The file stays in the store; the snapshot is an encrypted copy.',
   body: z.strictObject({
     store_id: z.uuid(),
     /** Name of the file in the store, without the prefix of the store. */
@@ -102,7 +103,7 @@ export const snapshotImport = operation('snapshotImport', 'POST /v1/clusters/{id
         z.maxLength(300),
         z.regex(
           /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/,
-          'The name of a file consists of letters, digits, dots, hyphens and underscores, with slashes between',
+          'A file name can contain letters, digits, dots, hyphens and underscores, and slashes between folders',
         ),
       ),
   }),
@@ -111,7 +112,7 @@ export const snapshotImport = operation('snapshotImport', 'POST /v1/clusters/{id
   errors: ['not_found'],
 })
 
-/** Why a snapshot can't be restored, downloaded or verified. */
+/** Whether a snapshot can be restored, downloaded or verified. */
 export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict => {
   if (s.status === 'ready') return yes
   if (s.status === 'failed') return no(`The snapshot failed${s.reason === null ? '' : `: ${s.reason}`}`)
@@ -119,7 +120,7 @@ export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict 
 }
 
 const intervals = [1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168] as const
-const NewSchedule = {
+export const NewSnapshotSchedule = z.strictObject({
   store_id: z.uuid('Choose a store'),
   /** Hours between two snapshots. */
   every_hours: z.union(
@@ -133,10 +134,9 @@ const NewSchedule = {
   /** How many days a snapshot of the schedule is kept; null: not limited. The newest is always kept. */
   keep_days: z._default(z.nullable(wholeIn(1, 3_650, 'Keep snapshots between 1 and 3,650 days')), null),
   paused: z._default(z.boolean(), false),
-}
-export const SnapshotScheduleWish = z.strictObject(NewSchedule)
-export type SnapshotScheduleWish = z.infer<typeof SnapshotScheduleWish>
-export type SnapshotScheduleAsked = z.input<typeof SnapshotScheduleWish>
+})
+export type NewSnapshotSchedule = z.infer<typeof NewSnapshotSchedule>
+export type NewSnapshotScheduleAsked = z.input<typeof NewSnapshotSchedule>
 
 export const SnapshotSchedule = z.object({
   store: z.object({ id: z.uuid(), name: z.string() }),
@@ -155,39 +155,39 @@ export const SnapshotSchedule = z.object({
 })
 export type SnapshotSchedule = z.infer<typeof SnapshotSchedule>
 
-/** Takes a snapshot now. Default store: that of the schedule, or the only one. */
+/** Takes a snapshot now. Default store: the one of the cluster's schedule, otherwise the only store. */
 export const TakeSnapshot = z.strictObject({ kind: z.literal('snapshot'), store_id: z.optional(z.uuid()) })
 
 /** Servers get no patches with the restore, because the arguments of an operation hold no secrets. */
 const NewServer = z.omit(ClusterServer, { patch: true })
 
 /**
- * Restores a cluster from a snapshot: on its own control planes, whose etcd is lost or is wiped, or on other servers, if all its servers are lost. Its secrets,
- * its name and its endpoint stay.
+ * Restores a cluster from a snapshot: on its own control planes, if their etcd is lost or may be wiped, or on other servers, if all its servers are lost. The
+ * cluster keeps its secrets, its name and its endpoint.
  */
 export const RestoreCluster = z.strictObject({
   kind: z.literal('restore'),
   snapshot_id: z.uuid(),
   /** The control planes whose etcd is wiped. Every control plane that answers and has data of etcd must be named. */
   reset: z._default(z.array(z.uuid()).check(z.maxLength(16, 'At most 16 control planes')), []),
-  /** Servers in maintenance that take the place of all servers of the cluster. */
+  /** Servers in maintenance mode that replace all servers of the cluster. */
   servers: z._default(z.array(NewServer).check(z.maxLength(500)), []),
-  /** Name of the cluster of the snapshot, if that is another cluster. */
+  /** Name of the snapshot's cluster. Required if that is another cluster, as a confirmation. */
   of: z.optional(z.string().check(z.trim(), z.maxLength(25))),
 })
 
 const schedulePath = '/v1/clusters/{id}/snapshot-schedule'
 export const snapshotScheduleGet = operation('snapshotScheduleGet', `GET ${schedulePath}`, 'clusters:read', {
-  summary: 'The schedule by which snapshots of the cluster are taken; null if there is none.',
+  summary: "The schedule of the cluster's snapshots; null if there is none.",
   answer: z.object({ schedule: z.nullable(SnapshotSchedule) }),
 })
 export const snapshotScheduleSet = operation('snapshotScheduleSet', `PUT ${schedulePath}`, 'clusters:write', {
-  summary: 'Take snapshots of the cluster by a schedule. Snapshots that the schedule no longer keeps are removed after the next one is ready.',
-  body: SnapshotScheduleWish,
+  summary: "Set the schedule of the cluster's snapshots. Snapshots that the schedule no longer keeps are removed after the next one is ready.",
+  body: NewSnapshotSchedule,
   answer: SnapshotSchedule,
   errors: ['stale'],
 })
 export const snapshotScheduleRemove = operation('snapshotScheduleRemove', `DELETE ${schedulePath}`, 'clusters:write', {
-  summary: 'Take no more snapshots of the cluster by a schedule. Its snapshots stay.',
+  summary: "Remove the schedule of the cluster's snapshots. The snapshots stay.",
   errors: ['stale'],
 })

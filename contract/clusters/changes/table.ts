@@ -1,6 +1,6 @@
 /**
- * The kinds of changes of a running cluster, as rows of `operationTable`: each change is an operation. The schemas are in `changes.ts`, because the
- * declarations of clusters import `operations.ts`.
+ * The kinds of changes of a running cluster, as rows of `operationTable`: each change is an operation. The schemas are in `changes.ts` to avoid a cycle of
+ * imports: `clusters.ts` imports `operations.ts`, which imports this file.
  */
 import * as z from 'zod/mini'
 import { ConfirmedDisks } from '../../servers/disks.ts'
@@ -26,7 +26,7 @@ export const sharedChangeSteps = {
   'etcd-healthy': () => 'Every member of etcd is healthy',
 } as const
 
-/** Steps of a server that leaves: drained first, and let run workload again if it stays after all. */
+/** Steps of a server that leaves. `uncordon` is only for a change that is cancelled before the server has left. */
 const departingSteps = { drain: sharedChangeSteps.drain, ...leavingSteps, uncordon: (s: Named) => `Let ${s.name} run workload again if it stays` } as const
 /** Steps of a server that gets another configuration. */
 export const sendingSteps = {
@@ -59,7 +59,7 @@ export const changeTable = {
       recover: (s: Named) => `Start etcd on ${s.name} from the snapshot`,
       members: () => 'Every control plane is a healthy member of etcd',
       objects: () => 'The Kubernetes API has the objects of the snapshot',
-      stale: () => 'Remove nodes that are no servers of the cluster any more',
+      stale: () => 'Remove nodes that no longer belong to the cluster',
       'node-ready': sharedChangeSteps['node-ready'],
     },
     audit: 'cluster.restore_requested',
@@ -178,10 +178,10 @@ export const changeTable = {
       'kube-apiserver': (s: Named) => `Update kube-apiserver on ${s.name}`,
       'kube-controller-manager': (s: Named) => `Update kube-controller-manager on ${s.name}`,
       'kube-scheduler': (s: Named) => `Update kube-scheduler on ${s.name}`,
-      'kube-proxy': (s: Named) => `Tell ${s.name} the version of kube-proxy`,
+      'kube-proxy': (s: Named) => `Set the version of kube-proxy in the configuration of ${s.name}`,
       kubelet: (s: Named) => `Update the kubelet of ${s.name}`,
       manifests: () => 'Update the objects that Talos maintains in the cluster',
-      rollout: () => 'These objects run everywhere in their new form',
+      rollout: () => 'The updated objects are rolled out',
     },
     audit: 'cluster.kubernetes_upgrade_requested',
     event: 'An upgrade of Kubernetes was requested',

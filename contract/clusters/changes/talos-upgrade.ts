@@ -1,4 +1,4 @@
-/** Changes that restart servers with another Talos: another version, other extensions and kernel arguments, and the version before. */
+/** Changes that restart servers with another Talos image: another version, other extensions and kernel arguments, or the previous version. */
 import * as z from 'zod/mini'
 import { ExtensionNames, KernelArgs } from '../../images.ts'
 import { talosVersionText } from '../../versions.ts'
@@ -8,11 +8,11 @@ export const UpgradeTalos = z.strictObject({
   version: talosVersionText(),
   /** The server that is upgraded first. By default a worker, if there is one. */
   canary: z.optional(z.uuid()),
-  /** Each server writes the new version in its next boot, before anything uses its disk. For servers on which a usual upgrade fails. */
+  /** True: each server installs the new version during its next boot, before anything uses its disk. For servers on which a normal upgrade fails. */
   stage: z._default(z.boolean(), false),
 })
 
-/** Servers get an image with these extensions and kernel arguments. What is left out stays as it is. */
+/** Servers get an image with these extensions and kernel arguments. A field that is left out keeps its current value. */
 export const Extensions = z
   .strictObject({
     kind: z.literal('extensions'),
@@ -28,5 +28,5 @@ export const Extensions = z
     }),
   )
 
-/** A server boots the Talos that it ran before its last upgrade. */
+/** A server boots the Talos version that it ran before its last upgrade. */
 export const RollbackTalos = z.strictObject({ kind: z.literal('rollbackTalos'), node_id: z.uuid() })

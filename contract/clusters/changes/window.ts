@@ -46,7 +46,7 @@ export function isOpen(window: MaintenanceWindow, at: Date): boolean {
   return openings(window).some((opening) => ahead(opening, now) < window.minutes)
 }
 
-/** When the window opens next; `at` itself if it is open. Off by an hour if the clocks change in between; so check again at that time. */
+/** When the window opens next; `at` itself if it is open. If daylight saving time starts or ends in between, the result is an hour off: check `isOpen` at that time. */
 export function nextOpening(window: MaintenanceWindow, at: Date): Date {
   if (isOpen(window, at)) return at
   const now = minuteOfWeek(at, window.time_zone)

@@ -11,7 +11,7 @@ import {
   backupScheduleRemove,
   backupScheduleSet,
 } from '#contract/storage/backups.ts'
-import type { SnapshotSchedule, SnapshotScheduleWish } from '#contract/clusters/changes/snapshots.ts'
+import type { SnapshotSchedule, NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -104,7 +104,7 @@ export function backups(parts: SnapshotParts) {
     schedule: (): Promise<SnapshotSchedule | null> => shownSchedule(db),
 
     /** @throws Problem not_found for the store; transition_refused without a passphrase; stale */
-    async setSchedule(caller: Caller, wish: SnapshotScheduleWish, ifMatch: Versions): Promise<SnapshotSchedule> {
+    async setSchedule(caller: Caller, wish: NewSnapshotSchedule, ifMatch: Versions): Promise<SnapshotSchedule> {
       await demandPassphrase()
       return inTransaction(db, async (tx) => {
         await stores.hold(tx, wish.store_id)

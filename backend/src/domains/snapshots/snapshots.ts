@@ -13,7 +13,7 @@ import {
   snapshotScheduleRemove,
   snapshotScheduleSet,
   type SnapshotSchedule,
-  type SnapshotScheduleWish,
+  type NewSnapshotSchedule,
   snapshotVerify,
 } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
@@ -183,7 +183,7 @@ export function snapshots(parts: SnapshotParts) {
     },
 
     /** @throws Problem not_found for the cluster or the store; stale */
-    setSchedule: (caller: Caller, clusterId: string, wish: SnapshotScheduleWish, ifMatch: Versions): Promise<SnapshotSchedule> =>
+    setSchedule: (caller: Caller, clusterId: string, wish: NewSnapshotSchedule, ifMatch: Versions): Promise<SnapshotSchedule> =>
       inTransaction(db, async (tx) => {
         const cluster = await clusters.lock(tx, clusterId)
         if (!cluster) throw new Problem('not_found', `Cluster ${clusterId} not found`)

@@ -6,7 +6,7 @@ import {
   snapshotList,
   snapshotRemove,
   type SnapshotSchedule,
-  type SnapshotScheduleAsked,
+  type NewSnapshotScheduleAsked,
   snapshotScheduleGet,
   snapshotScheduleRemove,
   snapshotScheduleSet,
@@ -74,7 +74,7 @@ export const planOptions = {
 const limit = (option: number | undefined, off: boolean): number | null | undefined => (off ? null : option)
 
 /** The schedule that the options ask for. What they leave out stays as it is. Throws CliError. */
-export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Operands, typeof planOptions>['options']): Promise<SnapshotScheduleAsked> {
+export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Operands, typeof planOptions>['options']): Promise<NewSnapshotScheduleAsked> {
   if (o.pause && o.resume) throw new CliError('usage', 'Give either --pause or --resume')
   const store_id = o.store === undefined ? now?.store.id : await noun.idOf(api, noun.store, o.store)
   if (store_id === undefined) throw new CliError('usage', 'There is no schedule yet: give --store', { hint: 'steelyard store list shows the stores' })
@@ -90,7 +90,7 @@ export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Op
     paused: o.pause ? true : o.resume ? false : undefined,
   })
   // The request is checked before it is sent: an interval that does not exist is refused there.
-  return { ...kept, ...asked, store_id } as SnapshotScheduleAsked
+  return { ...kept, ...asked, store_id } as NewSnapshotScheduleAsked
 }
 
 export const snapshotCommands: Command[] = [

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { type SnapshotSchedule, snapshotScheduleGet, snapshotScheduleSet, SnapshotScheduleWish } from '#contract/clusters/changes/snapshots.ts'
+import { type SnapshotSchedule, snapshotScheduleGet, snapshotScheduleSet, NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import { no, yes } from '#contract/rule.ts'
 import { storeList } from '#contract/storage/stores.ts'
 import { call } from '../../../api/client.ts'
@@ -30,7 +30,7 @@ const hours = ['1', '2', '3', '4', '6', '8', '12', '24', '48', '72', '168']
 const number = (text: string): number | null => (text === '' ? null : Number(text))
 
 const read = ({ store_id, every_hours, at_hour, keep_count, keep_days, paused }: Typed) =>
-  readBy(SnapshotScheduleWish, {
+  readBy(NewSnapshotSchedule, {
     store_id,
     every_hours: Number(every_hours),
     at_hour: Number(at_hour),
