@@ -5,10 +5,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../api-client.ts'
-import { builtProgram, freePort, nodeFlags, run, type Running } from '../processes.ts'
+import { builtProgram, freePort, nodeFlags, run, type Running, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
 import { launch } from './console.ts'
 
@@ -48,6 +49,17 @@ export async function serve(checkout: string, admin: Admin, data: string, server
   const main = existsSync(join(checkout, builtProgram)) ? builtProgram : 'backend/src/main.ts'
   const program = await run(nodeOf(checkout), [...nodeFlags, main, 'serve'], /^Steelyard is ready/, { cwd: checkout, env })
   return { url: `http://127.0.0.1:${port}`, program }
+}
+
+/** Waits until a program that has just started has done the work of its start: until it needs less than half a core for three seconds. */
+async function idle({ child }: Running): Promise<void> {
+  const sampleMs = 3000
+  for (let waitedMs = 0, before = usage(child.pid!).cpuSeconds; waitedMs < 180_000; waitedMs += sampleMs) {
+    await pause(sampleMs)
+    const now = usage(child.pid!).cpuSeconds
+    if ((now - before) * 1000 < sampleMs / 2) return
+    before = now
+  }
 }
 
 /** A client that signs in again before its token expires. */
@@ -287,41 +299,42 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
   for (const servers of fleets) {
     const kept = join(data, String(servers))
     mkdirSync(kept, { recursive: true })
-    const started: Running[] = []
     const browser = await launch()
+    const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')]
+    const simulator = await run(nodeOf('.'), fleet, /^Simulator is ready/)
     try {
-      const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')]
-      started.push(await run(nodeOf('.'), fleet, /^Simulator is ready/))
       // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
       const { url, program } = await serve(checkouts[0]!, admin, kept, servers)
       await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole: against !== undefined })
       await program.stop()
-      const urls: string[] = []
-      for (const [i, checkout] of checkouts.entries()) {
-        const copy = `${kept}-${i}`
+      const copies = checkouts.map((checkout, i) => ({ checkout, data: `${kept}-${i}`, measured: [] as Measured[] }))
+      for (const { data: copy } of copies) {
         spawnSync('rm', ['-rf', copy])
         // `cp -a` keeps the owner of the database's files.
         spawnSync('cp', ['-a', kept, copy])
-        const { url, program } = await serve(checkout, admin, copy, servers)
-        started.push(program)
-        urls.push(url)
       }
-      const measured: Measured[][] = checkouts.map(() => [])
       for (let round = 0; round < rounds; round++) {
-        for (const [i, url] of urls.entries()) {
-          measured[i]!.push(await measure(browser, url, admin))
+        // One program runs at a time: the contacts of the other one would take processor time from the browser.
+        for (const { checkout, data: copy, measured } of copies) {
+          const { url, program } = await serve(checkout, admin, copy, servers)
+          try {
+            await idle(program)
+            measured.push(await measure(browser, url, admin))
+          } finally {
+            await program.stop()
+          }
         }
       }
       say(`in a browser with ${servers} servers, processor slowed ${throttle} times`, against === undefined ? '' : 'now / other')
       for (const { key, what, unit, bar, ratio } of rows) {
-        const [now, other] = measured.toReversed().map((of) => median(of.map((one) => one[key])))
+        const [now, other] = copies.toReversed().map(({ measured }) => median(measured.map((one) => one[key])))
         const shown = (n: number) => n.toFixed(n < 100 && !Number.isInteger(n) ? 1 : 0)
         const value = other === undefined ? `${shown(now!)}${unit}` : `${shown(now!)} / ${shown(other)}${unit}`
         say(`  ${what}`, value, [bar(servers), ratio && other !== undefined && `is ${(now! / other).toFixed(2)}`].filter(Boolean).join(', '))
       }
     } finally {
       await browser.close()
-      for (const one of started.toReversed()) await one.stop()
+      await simulator.stop()
     }
   }
 }
