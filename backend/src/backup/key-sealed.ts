@@ -49,7 +49,7 @@ export async function* unsealWithKey(vault: Pick<Vault, 'openFileKey'>, id: stri
     while (held.length < wanted) {
       const { value, done } = await reader.next()
       if (done)
-        throw new BackupRefused(held.subarray(0, magic.length).equals(magic.subarray(0, held.length)) ? 'The file is cut off: its end is missing' : notOurs)
+        throw new BackupRefused(held.subarray(0, magic.length).equals(magic.subarray(0, held.length)) ? 'The snapshot is cut off: its end is missing' : notOurs)
       held = Buffer.concat([held, value])
     }
   }
@@ -57,7 +57,7 @@ export async function* unsealWithKey(vault: Pick<Vault, 'openFileKey'>, id: stri
     await fill(magic.length + lengthBytes)
     if (!held.subarray(0, magic.length).equals(magic)) throw new BackupRefused(notOurs)
     const length = held.readUInt32BE(magic.length)
-    if (length > longestHead) throw new BackupRefused('The head of the file was changed')
+    if (length > longestHead) throw new BackupRefused('The head of the snapshot was changed')
     const whole = magic.length + lengthBytes + length
     await fill(whole)
     const head = Buffer.from(held.subarray(0, whole))
@@ -71,7 +71,7 @@ export async function* unsealWithKey(vault: Pick<Vault, 'openFileKey'>, id: stri
       }
     }
     try {
-      yield* unsealPieces(rest(), async () => ({ head, key }))
+      yield* unsealPieces('snapshot', rest(), async () => ({ head, key }))
     } finally {
       key.fill(0)
     }
@@ -87,10 +87,10 @@ function keyOf(vault: Pick<Vault, 'openFileKey'>, id: string, json: Buffer): Buf
   try {
     head = JSON.parse(json.toString('utf8')) as Partial<Head>
   } catch (cause) {
-    throw new BackupRefused('The head of the file was changed', { cause })
+    throw new BackupRefused('The head of the snapshot was changed', { cause })
   }
   if (head.what !== 'etcd snapshot' || typeof head.wrapping_key !== 'string' || typeof head.wrapped !== 'string')
-    throw new BackupRefused('The head of the file was changed')
+    throw new BackupRefused('The head of the snapshot was changed')
   if (head.id !== id) throw new BackupRefused(`The file is another snapshot (${String(head.id).slice(0, 40)})`)
   try {
     return vault.openFileKey(contextOf({ what: head.what, id } as SealedAbout), {
@@ -99,6 +99,6 @@ function keyOf(vault: Pick<Vault, 'openFileKey'>, id: string, json: Buffer): Buf
     })
   } catch (cause) {
     if (cause instanceof SealBroken && cause.message.startsWith('The key file has no key')) throw cause
-    throw new BackupRefused('The head of the file was changed', { cause })
+    throw new BackupRefused('The head of the snapshot was changed', { cause })
   }
 }

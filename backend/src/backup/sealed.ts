@@ -115,16 +115,20 @@ async function* after(head: number, source: AsyncIterable<Uint8Array>, give: (he
 export async function* unseal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
   const rest = after(headBytes, source, (given) => (head = Buffer.from(given)))
-  yield* unsealPieces(rest, async () => ({ head, key: (await openHead(passphrase, head, known)).key }))
+  yield* unsealPieces('backup', rest, async () => ({ head, key: (await openHead(passphrase, head, known)).key }))
 }
 
-/** Decrypts what follows the head. `open` is called once, after the first bytes were read. @throws BackupRefused like `unseal` */
-export async function* unsealPieces(rest: AsyncIterable<Uint8Array>, open: () => Promise<{ head: Buffer; key: Uint8Array }>): AsyncGenerator<Buffer> {
+/** Decrypts what follows the head of a file. `open` is called once, after the first bytes were read. @throws BackupRefused like `unseal` */
+export async function* unsealPieces(
+  what: 'backup' | 'snapshot',
+  rest: AsyncIterable<Uint8Array>,
+  open: () => Promise<{ head: Buffer; key: Uint8Array }>,
+): AsyncGenerator<Buffer> {
   let opened: Awaited<ReturnType<typeof open>> | undefined
   let number = 0
   for await (const { bytes, isLast } of pieces(rest, pieceBytes + tagBytes)) {
     opened ??= await open()
-    if (bytes.length < tagBytes) throw new BackupRefused('The backup is cut off: its end is missing')
+    if (bytes.length < tagBytes) throw new BackupRefused(`The ${what} is cut off: its end is missing`)
     try {
       const decipher = createDecipheriv('aes-256-gcm', opened.key, nonceOf(number, isLast), { authTagLength: tagBytes })
       decipher.setAAD(opened.head)
@@ -133,7 +137,7 @@ export async function* unsealPieces(rest: AsyncIterable<Uint8Array>, open: () =>
     } catch (cause) {
       if (cause instanceof BackupRefused) throw cause
       const where = `around byte ${opened.head.length + number * (pieceBytes + tagBytes)}`
-      throw new BackupRefused(isLast ? `The backup is cut off, or was changed ${where}` : `The backup was changed ${where}`, { cause })
+      throw new BackupRefused(isLast ? `The ${what} is cut off, or was changed ${where}` : `The ${what} was changed ${where}`, { cause })
     }
     number++
   }

@@ -43,8 +43,7 @@ const present = (row: store.SnapshotRow): Backup => ({
   id: row.id,
   store: { id: row.store_id, name: row.store_name },
   key: row.object_key,
-  // A removed backup is never read.
-  status: row.status as Backup['status'],
+  status: row.status,
   reason: row.reason,
   made_by: row.made_by,
   created_by: row.created_by,

@@ -10,8 +10,7 @@ export const present = (row: SnapshotRow): Snapshot => ({
   cluster: { id: row.cluster_id!, name: row.cluster_name! },
   store: { id: row.store_id, name: row.store_name },
   key: row.object_key,
-  // A removed snapshot is never read.
-  status: row.status as Snapshot['status'],
+  status: row.status,
   reason: row.reason,
   made_by: row.made_by,
   created_by: row.created_by,

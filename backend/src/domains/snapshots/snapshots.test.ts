@@ -179,7 +179,7 @@ test('a store that loses a part of a large file is found out, and the snapshot i
     () => get(id),
     (s) => s.reason !== null,
   )
-  expect(waiting.reason).toContain('Attempt 1 of 4 failed: The backup is cut off')
+  expect(waiting.reason).toContain('Attempt 1 of 4 failed: The snapshot is cut off')
   service.trouble(null)
   backend.clock.advance(pausesMs[0]!)
   expect(await settled(id)).toMatchObject({ status: 'ready', revision: 20, size_bytes: database.length + 32 })

@@ -8,11 +8,20 @@ import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 type On = Db | Tx
-export type SnapshotRow = Selectable<Tables['snapshot']> & { store_name: string }
+type Row = Selectable<Tables['snapshot']>
+/** A snapshot that isn't removed. */
+export type SnapshotRow = Omit<Row, 'status'> & { status: Exclude<Row['status'], 'removed'>; store_name: string }
 export type ScheduleRow = Selectable<Tables['snapshot_schedule']> & { store_name: string }
 
+/** Snapshots that aren't removed. */
 const snapshots = (on: On) =>
-  on.selectFrom('snapshot').innerJoin('store', 'store.id', 'snapshot.store_id').selectAll('snapshot').select('store.name as store_name')
+  on
+    .selectFrom('snapshot')
+    .innerJoin('store', 'store.id', 'snapshot.store_id')
+    .selectAll('snapshot')
+    .select('store.name as store_name')
+    .where('snapshot.status', '<>', 'removed')
+    .$narrowType<{ status: SnapshotRow['status'] }>()
 
 const readers: SqlReaders<typeof snapshotList.list> = {
   sort: {
@@ -33,7 +42,7 @@ const readers: SqlReaders<typeof snapshotList.list> = {
 }
 
 export const page = (db: Db, query: Input<typeof snapshotList>['query']) =>
-  readPage(snapshots(db).where('snapshot.cluster_id', 'is not', null).where('snapshot.status', '<>', 'removed'), snapshotList.list, readers, query)
+  readPage(snapshots(db).where('snapshot.cluster_id', 'is not', null), snapshotList.list, readers, query)
 
 const backupReaders: SqlReaders<typeof backupList.list> = {
   sort: { taken_at: readers.sort.taken_at, status: readers.sort.status, size: sql`snapshot.stored_bytes`, created_at: readers.sort.created_at },
@@ -45,13 +54,12 @@ const backupReaders: SqlReaders<typeof backupList.list> = {
 
 /** A page of Steelyard's own backups. */
 export const backupPage = (db: Db, query: Input<typeof backupList>['query']) =>
-  readPage(snapshots(db).where('snapshot.cluster_id', 'is', null).where('snapshot.status', '<>', 'removed'), backupList.list, backupReaders, query)
+  readPage(snapshots(db).where('snapshot.cluster_id', 'is', null), backupList.list, backupReaders, query)
 
-/** A snapshot that isn't removed. */
 export const find = (on: On, id: string): Promise<SnapshotRow | undefined> =>
-  snapshots(on).where('snapshot.id', '=', id).where('snapshot.status', '<>', 'removed').executeTakeFirst()
+  snapshots(on).where('snapshot.id', '=', id).executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<SnapshotRow | undefined> =>
-  snapshots(tx).where('snapshot.id', '=', id).where('snapshot.status', '<>', 'removed').forUpdate('snapshot').executeTakeFirst()
+  snapshots(tx).where('snapshot.id', '=', id).forUpdate('snapshot').executeTakeFirst()
 
 export const insert = async (tx: Tx, row: Insertable<Tables['snapshot']>): Promise<SnapshotRow> => {
   const { id } = await tx.insertInto('snapshot').values(row).returning('id').executeTakeFirstOrThrow()
@@ -100,13 +108,16 @@ export const lastScheduled = (on: On, clusterId: string | null): Promise<Snapsho
     .limit(1)
     .executeTakeFirst()
 
-/** The UID of the cluster's namespace kube-system, as the newest snapshot that Steelyard has taken itself says. */
+/** The UID of the cluster's namespace kube-system, as the newest snapshot that Steelyard has taken itself says. A removed one counts too. */
 export const identityOf = async (on: On, clusterId: string): Promise<string | null> =>
   (
-    await ofCluster(on, clusterId)
-      .where('snapshot.made_by', '<>', 'import')
-      .where('snapshot.identity', 'is not', null)
-      .orderBy('snapshot.taken_at', 'desc')
+    await on
+      .selectFrom('snapshot')
+      .select('identity')
+      .where('cluster_id', '=', clusterId)
+      .where('made_by', '<>', 'import')
+      .where('identity', 'is not', null)
+      .orderBy('taken_at', 'desc')
       .limit(1)
       .executeTakeFirst()
   )?.identity ?? null

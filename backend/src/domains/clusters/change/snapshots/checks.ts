@@ -48,7 +48,7 @@ export async function snapshotChecks(
   const snapshots = parts.snapshots.forChanges
   const snapshot = await snapshots.find(parts.db, id)
   if (!snapshot || snapshot.cluster_id === null) return { checks: [check('snapshot', false, 'There is no such snapshot')], warnings: [] }
-  const usable = canUseSnapshot({ status: snapshot.status as 'ready', reason: snapshot.reason })
+  const usable = canUseSnapshot(snapshot)
   const taken = snapshot.taken_at === null ? '' : ` of ${snapshot.taken_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const known = await snapshots.identityOf(parts.db, row.id)
   const isForeign = snapshot.cluster_id !== row.id || (known !== null && snapshot.identity !== null && known !== snapshot.identity)
