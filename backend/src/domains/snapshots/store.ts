@@ -56,8 +56,7 @@ const backupReaders: SqlReaders<typeof backupList.list> = {
 export const backupPage = (db: Db, query: Input<typeof backupList>['query']) =>
   readPage(snapshots(db).where('snapshot.cluster_id', 'is', null), backupList.list, backupReaders, query)
 
-export const find = (on: On, id: string): Promise<SnapshotRow | undefined> =>
-  snapshots(on).where('snapshot.id', '=', id).executeTakeFirst()
+export const find = (on: On, id: string): Promise<SnapshotRow | undefined> => snapshots(on).where('snapshot.id', '=', id).executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<SnapshotRow | undefined> =>
   snapshots(tx).where('snapshot.id', '=', id).forUpdate('snapshot').executeTakeFirst()
 
