@@ -1,8 +1,9 @@
 /** The frame of changes, tested with the simplest kind: the defragmentation of etcd. */
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
-import { operationCancel } from '#contract/operations.ts'
+import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { serverCommands } from '#contract/servers/servers.ts'
+import { addFault } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 8 })
@@ -99,5 +100,45 @@ describe('a scheduled change', () => {
     )
     await admin.call(clusterWindowSet, { params, body: { window: windowFrom(-1) } })
     expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
+  })
+})
+
+describe('etcd in trouble', () => {
+  const messageOf = async (change: Parameters<typeof world.change>[1], name: string) => {
+    const { checks } = (await admin.call(clusterPlan, { params, body: { change } })).answer!
+    return checks.find((c) => c.check === name && !c.ok)?.message
+  }
+
+  test('an alarm about different data is never cleared by a defragmentation, and says how to come back', async () => {
+    await addFault(world.machine(four[1]!), { kind: 'etcd-alarm', alarm: 'corrupt' })
+    expect(await messageOf(body.change, 'data')).toMatch(new RegExp(`^${four[1]!.name}: .*alarm CORRUPT.*: restore the cluster from a snapshot$`))
+    expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({ code: 'transition_refused' })
+    world.machine(four[1]!).etcdCluster!.disarm()
+  })
+
+  test('etcd without space refuses changes that move workload; one that stays full after the defragmentation says what is left to do', async () => {
+    await addFault(world.machine(four[1]!), { kind: 'etcd-alarm', alarm: 'nospace' })
+    const full = `etcd on ${four[1]!.name}`
+    for (const change of [
+      { kind: 'shrink' as const, servers: [{ node_id: four[3]!.id }] },
+      { kind: 'rotate' as const, what: 'tokens' as const },
+    ])
+      expect(await messageOf(change, change.kind === 'rotate' ? 'etcd' : 'alarms')).toMatch(/alarm NOSPACE\): defragment etcd$/)
+    const etcd = world.machine(four[1]!).etcdCluster!
+    const { member } = etcd.state.alarms![0]!
+    // A database that its objects fill raises the alarm again.
+    Object.assign(etcd, { disarm: () => etcd.raise(member, 'nospace') ?? [] })
+    const { id } = await world.change(cluster.id, body.change)
+    expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(new RegExp(`${full} is still full.*quota-backend-bytes`)) })
+    Reflect.deleteProperty(etcd, 'disarm')
+    etcd.disarm()
+    await admin.call(operationRetry, { params: { id }, body: {} })
+    expect(await world.ended(id)).toMatchObject({ status: 'done' })
+  })
+
+  test('no member is defragmented while another one is gone', async () => {
+    await world.machine(four[1]!).lifecycle.powerOff()
+    expect(await messageOf(body.change, 'etcd')).toContain(`${four[1]!.name}: `)
+    world.machine(four[1]!).lifecycle.powerOn()
   })
 })

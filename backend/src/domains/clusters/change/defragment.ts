@@ -2,20 +2,36 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { controlPlanesOf } from '../kubernetes.ts'
-import { type ChangeKind, check, keyOf, memberOf, talos } from './frame.ts'
-import { etcdHealthy, etcdReports, leaderLast } from './shared/etcd.ts'
+import { listed } from '../sentences.ts'
+import { type ChangeKind, check, keyOf, memberOf, talos, viewOf } from './frame.ts'
+import { etcdHealthy, etcdReports, leaderLast, type MemberReport } from './shared/etcd.ts'
 
 const titles = changeTable.clusterDefragment.steps
+
+/** A member without space has an alarm, for which it is defragmented. So only members that don't answer are a reason against it. */
+const silentOf = (reports: readonly MemberReport[]): string =>
+  listed(reports.filter((r) => r.sizeBytes === null).map((r) => `${r.name}: ${r.problem}`))
+
+/** Clearing the alarms clears this one too (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would go on with different data in its members. */
+const corruptOf = (reports: readonly MemberReport[]): string =>
+  listed(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
+
+const namesOf = (reports: readonly MemberReport[]): string => listed(reports.map((r) => r.name))
+
+/** What is left to do about a database that its objects fill (Talos, "etcd Maintenance"). */
+const stillFull = (full: readonly MemberReport[]): string =>
+  `The database of etcd on ${namesOf(full)} is still full, so its space is used and not fragmented. Delete objects, or give etcd more space with a patch of the control planes (cluster.etcd.extraArgs, quota-backend-bytes)`
 
 export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
   async plan(view) {
     const reports = await etcdReports(view)
-    // A member without space has an alarm, for which it is defragmented. So only members that don't answer are a reason against it.
-    const silent = reports.filter((r) => r.sizeBytes === null)
-    const message = silent.length === 0 ? 'Every member of etcd answers' : silent.map((r) => `${r.name}: ${r.problem}`).join('; ')
+    const [silent, corrupt] = [silentOf(reports), corruptOf(reports)]
     const order = leaderLast(controlPlanesOf(view.state.members), reports)
     return {
-      checks: [check('etcd', reports.length > 0 && silent.length === 0, message)],
+      checks: [
+        check('etcd', reports.length > 0 && silent === '', silent || 'Every member of etcd answers'),
+        ...(corrupt === '' ? [] : [check('data', false, corrupt)]),
+      ],
       warnings: ['Each member of etcd answers nothing while it is defragmented. The others go on.'],
       groups: [
         ...order.map((m) => ({
@@ -32,16 +48,26 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
   steps: {
     async defragment(turn, { key, nodeId }) {
       const { node_id } = memberOf(turn, nodeId!)
+      // A member that is defragmented answers nothing, which must not cost the quorum.
+      const silent = silentOf(await etcdReports(viewOf(turn)))
+      if (silent !== '') return { waiting: silent, isSafe: true }
       // Safe to repeat after a crash: a second defragmentation finds little to do.
       await turn.job.effect(key, () => talos(turn, node_id, (client) => client.etcdDefragment(), 170_000))
       return 'done'
     },
     async disarm(turn) {
-      const any = controlPlanesOf(turn.state.members)[0]
-      if (!any) return { waiting: 'No control plane answers' }
+      const reports = await etcdReports(viewOf(turn))
+      const corrupt = corruptOf(reports)
+      if (corrupt !== '') return { failed: corrupt }
+      const any = reports.find((r) => r.sizeBytes !== null)
+      if (!any) return { waiting: silentOf(reports) || 'No control plane answers' }
       await turn.job.effect('disarm', () => talos(turn, any.node_id, (client) => client.etcdDisarm()))
       return 'done'
     },
-    'etcd-healthy': etcdHealthy,
+    async 'etcd-healthy'(turn) {
+      // A member whose database is still too large raises its alarm again.
+      const full = (await etcdReports(viewOf(turn))).filter((r) => r.alarm === 'NOSPACE')
+      return full.length > 0 ? { failed: stillFull(full) } : etcdHealthy(turn)
+    },
   },
 }

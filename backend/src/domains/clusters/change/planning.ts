@@ -12,6 +12,7 @@ import { listed } from '../sentences.ts'
 import * as store from '../store.ts'
 import { type ChangeKind, type ChangeView, check, type Planned, prefixOf } from './frame.ts'
 import { changeKinds } from './kinds.ts'
+import { drainOutlook } from './shared/drain-outlook.ts'
 
 /** The queue of changes; its keys are the ids of clusters. */
 export const changeQueue = 'cluster-change'
@@ -67,7 +68,8 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
       : `${listed(leaving.map((m) => m.name))} ${leaving.length === 1 ? 'is' : 'are'} leaving the cluster`,
   )
   const own = await kindOf(change.kind).plan(view, change)
-  return { ...own, checks: [settled, ...own.checks] }
+  const drains = await drainOutlook(view, own.groups)
+  return { ...own, checks: [settled, ...own.checks, ...drains.checks], warnings: [...(own.warnings ?? []), ...drains.warnings] }
 }
 
 export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))

@@ -19,6 +19,7 @@ import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
 import { beginIn, holdServers } from './changing.ts'
 import { type ChangeTurn, patienceMs, prefixOf, type StepResult, write } from './frame.ts'
 import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
+import { overdue } from './shared/advice.ts'
 import { uncordon } from './shared/drain.ts'
 
 type Turn = ChangeTurn<ClusterChange>
@@ -161,7 +162,7 @@ async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waitin
   }
   const limitMs = kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs
   if (waitedMs > limitMs) {
-    await fail(turn, step, `Not done after ${lasting(waitedMs)}. ${result.waiting}`)
+    await fail(turn, step, overdue(step.key, lasting(waitedMs), result.waiting))
     return undefined
   }
   await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, { status: 'waiting', reason: result.waiting }))

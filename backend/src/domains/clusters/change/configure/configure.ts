@@ -7,7 +7,7 @@ import type { PatchSet } from '../../../patches/sets.ts'
 import type { Rehearsal } from '../../../patches/rolling.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeKind, type ChangeView, check } from '../frame.ts'
-import { checkEtcd, etcdReports } from '../shared/etcd.ts'
+import { checkAlarms, checkEtcd, etcdReports } from '../shared/etcd.ts'
 import { checkReachable, sendingSteps, serverGroup, workersFirst } from './servers.ts'
 
 type Change = ChangeOf<'configure'>
@@ -86,6 +86,7 @@ export const configure: ChangeKind<Change> = {
     const asked = await rehearse(view, changing, set)
     const refused = asked.flatMap((a) => ('problem' in a ? [a.problem] : []))
     const tried = asked.flatMap((a) => ('rehearsal' in a ? [a] : []))
+    const reports = await etcdReports(view)
     const isControlPlane = changing.some((m) => m.role === 'control_plane')
     return {
       checks: [
@@ -96,7 +97,7 @@ export const configure: ChangeKind<Change> = {
           refused.length === 0,
           refused.length === 0 ? "Talos accepts the configurations (each server's own dry run)" : refused.slice(0, 3).join('. '),
         ),
-        ...(isControlPlane ? [checkEtcd(await etcdReports(view))] : []),
+        isControlPlane ? checkEtcd(reports) : checkAlarms(reports),
       ],
       warnings: [...new Set(tried.flatMap(({ rehearsal }) => rehearsal.warnings.map((w) => w.message)))],
       groups: tried.map(({ m, rehearsal }) => serverGroup(m, rehearsal.verdict.kind === 'reboot' ? 'yes' : 'no')),

@@ -4,6 +4,7 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { counted } from '#contract/words.ts'
 import * as store from '../../store.ts'
 import type { ChangeKind } from '../frame.ts'
+import { checkAlarms } from '../shared/etcd.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
 import { endJoining, joining } from './joining.ts'
 import { checked, etcdCheck, kubernetesCheck, outlookOf, whyNoMember } from './outlook.ts'
@@ -29,7 +30,7 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
         ...checks,
         kubernetesCheck(outlook),
         ...(added === 0
-          ? []
+          ? [checkAlarms(outlook.reports)]
           : [etcdCheck(outlook, row.name), checked('control_planes', count.ok ? null : count.reason, counted(controlPlanes, 'control plane'))]),
       ],
       warnings: added === 0 && why !== null ? [...warnings, why] : warnings,

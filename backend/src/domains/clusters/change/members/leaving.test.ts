@@ -24,6 +24,11 @@ const dark = async (node: Server) => {
 }
 const refusal = async (cluster: Cluster, change: ClusterChangeAsked) =>
   (await admin.call(clusterChange, { params: { id: cluster.id }, body: { change } })).problem
+const planOf = async (cluster: Cluster, change: ClusterChangeAsked) => {
+  const called = await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } })
+  if (!called.answer) throw new Error(called.text)
+  return called.answer
+}
 const etcdOf = (node: Server) =>
   world
     .machine(node)
@@ -101,6 +106,7 @@ describe.concurrent('removing servers from a running cluster', () => {
       (c) => c.status === 'ready' && c.workers === 1,
     )
     expect(world.nodeNames(nodes[0]!)).not.toContain(gone.name)
+    expect((await planOf(cluster, { kind: 'rotate', what: 'talos_ca' })).warnings.join()).toContain(`${gone.name} did not answer when it left the cluster`)
     const second = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: other.id }] })
     expect(await world.ended(second.id, 150_000)).toMatchObject({ status: 'done' })
     world.machine(gone).lifecycle.powerOn()
@@ -131,6 +137,11 @@ describe.concurrent('the workload of a server that leaves', () => {
         (n) => n !== undefined,
       ))!
       const change = { kind: 'shrink' as const, servers: [{ node_id: worker.id }] }
+      const warningsOf = async (node: Server) => (await planOf(cluster, { kind: 'shrink', servers: [{ node_id: node.id }] })).warnings.join('\n')
+      await world.until(
+        () => warningsOf(worker),
+        (text) => text.includes('/counter never allows one of its 3 pods to be moved: change the budget first. Otherwise the drain of'),
+      )
       const { id } = await world.change(cluster.id, change)
       await world.until(
         () => world.operation(id),
@@ -147,6 +158,11 @@ describe.concurrent('the workload of a server that leaves', () => {
       const again = await world.change(cluster.id, change)
       expect(await world.ended(again.id, 150_000)).toMatchObject({ status: 'done' })
       expect(hand.show()).toMatchObject({ counters: { quorumLosses: 0, budgetBreaches: 0 }, workloads: [{ isIntact: true, ready: 3 }] })
+      const left = nodes.slice(1).find((n) => n !== worker && running(n).length > 0)!
+      world.machine(nodes[0]!).etcdCluster!.change(() => {
+        for (const pod of running(left)) Reflect.deleteProperty(pod.metadata, 'ownerReferences')
+      })
+      expect(await warningsOf(left)).toMatch(new RegExp(`Nothing creates these pods again after they are moved off: .*counter-\\d on ${left.name}`))
     },
   )
 })
@@ -216,6 +232,7 @@ describe.concurrent('changing the role of a server', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 2, workers: 1 })
     expect(etcdOf(a)).toEqual(namesOf([nodes[0]!, a]))
     expect(world.machine(b).disk.state.counters.resets).toBe(2)
+    expect((await planOf(cluster, { kind: 'extensions', kernel_args: ['panic=10'] })).warnings.join()).toContain('The cluster has two control planes')
     expect(world.machine(a).etcdCluster!.counters.quorumLosses).toBe(0)
   })
 })

@@ -3,6 +3,7 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import type { ClusterServer } from '#contract/clusters/clusters.ts'
 import type * as store from '../../store.ts'
 import { type ChangeKind, memberOf } from '../frame.ts'
+import { checkAlarms } from '../shared/etcd.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
 import { endJoining, joining } from './joining.ts'
@@ -35,7 +36,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
         known,
         ...checks,
         await endpointCheck(view, [old.m]),
-        ...(isMember ? [etcdCheck(outlook, row.name, isFirst ? old.m.name : undefined)] : []),
+        isMember ? etcdCheck(outlook, row.name, isFirst ? old.m.name : undefined) : checkAlarms(outlook.reports),
         ...(isMember && isFirst ? [quorumCheck(outlook.etcd, [old.m], row.name)] : []),
         kubernetesCheck(outlook),
       ],

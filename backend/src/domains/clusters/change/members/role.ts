@@ -11,6 +11,7 @@ import { joiningStepsOf } from '../../plan.ts'
 import { factsOf } from '../../parts.ts'
 import * as store from '../../store.ts'
 import { type ChangeKind, type ChangeTurn, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
+import { checkAlarms } from '../shared/etcd.ts'
 import { joiningPatienceMs } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting } from './departing.ts'
 import { followed, joining, rowOf, wakeMember } from './joining.ts'
@@ -114,7 +115,7 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         ...(promoted.length > demoted.length
           ? [checked('control_planes', count.ok ? null : count.reason, counted(now + promoted.length - demoted.length, 'control plane'))]
           : []),
-        ...(promoted.length > 0 ? [etcdCheck(outlook, row.name)] : []),
+        promoted.length > 0 ? etcdCheck(outlook, row.name) : checkAlarms(outlook.reports),
         ...checks,
         kubernetesCheck(outlook),
       ],

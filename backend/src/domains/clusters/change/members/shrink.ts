@@ -2,6 +2,7 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import * as store from '../../store.ts'
 import type { ChangeKind } from '../frame.ts'
+import { checkAlarms } from '../shared/etcd.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
 import { answerCheck, answers, controlPlaneCheck, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
 import { kubernetesCheck, outlookOf } from './outlook.ts'
@@ -28,7 +29,7 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
     const workers = state.members.filter((m) => m.role === 'worker' && store.isWanted(m))
     const isLast = workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
     return {
-      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, kubernetesCheck(outlook)],
+      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, checkAlarms(outlook.reports), kubernetesCheck(outlook)],
       warnings: isLast ? [...warnings, 'No worker remains: workloads that control planes do not run stay pending'] : warnings,
       groups: inOrder.map((l) => {
         const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true

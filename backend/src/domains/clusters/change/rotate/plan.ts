@@ -14,6 +14,7 @@ import { outside } from '../../outside.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeView, check, keyOf, kubernetes, type Planned, type PlannedGroup, talosOf } from '../frame.ts'
+import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import type { ServerStep } from './stages.ts'
 
 const titles = rotateRow.steps
@@ -129,6 +130,16 @@ async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[])
   }
 }
 
+/** Servers that were removed while they were silent: they are reset when they answer, for which Steelyard needs the authority that they know. */
+function leftBehind({ members }: Pick<store.State, 'members'>): string[] {
+  const gone = members.filter((m) => m.wanted === 'released' && m.released_at === null && m.wiped_at === null).map((m) => m.name)
+  if (gone.length === 0) return []
+  const [them, they] = gone.length === 1 ? ['it', 'it'] : ['them', 'they']
+  return [
+    `${listed(gone)} did not answer when ${they} left the cluster, and would refuse Steelyard afterwards. Bring ${them} back first to have ${them} reset, or wipe ${them} by hand and remove ${them} by force`,
+  ]
+}
+
 export async function planRotation(view: ChangeView, what: RotatedSecret): Promise<Planned> {
   if (!isRotatable(what)) return { checks: [check('possible', false, `${rotatedSecrets[what]} can't be rotated. ${impossible[what]}`)], groups: [] }
   const { parts, state } = view
@@ -164,10 +175,12 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
           ? 'Every server has the configuration that Steelyard sent'
           : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
       ),
+      checkEtcd(await etcdReports(view)),
       await nodesCheck(view, servers),
     ],
     warnings: [
       ...warningsOf[what],
+      ...(what === 'talos_ca' ? leftBehind(state) : []),
       'Snapshots and backups from before keep working: Steelyard keeps the former secrets, and writes them into the escrow file.',
     ],
     groups: groupsOf(what, servers),

@@ -13,6 +13,7 @@ const evictionsAtOnce = 8
 export interface DrainablePod {
   readonly namespace: string
   readonly name: string
+  readonly labels: Readonly<Record<string, unknown>>
   /** Nothing creates the pod again. */
   readonly isBare: boolean
   readonly isEnding: boolean
@@ -33,6 +34,7 @@ function drainable(object: unknown, node: string): DrainablePod | undefined {
   return {
     namespace: metadata['namespace'],
     name: metadata['name'],
+    labels: isRecord(metadata['labels']) ? metadata['labels'] : {},
     isBare: controller === undefined,
     isEnding: metadata['deletionTimestamp'] !== undefined,
   }

@@ -11,6 +11,8 @@ export interface MemberReport {
   readonly name: string
   /** Why the member isn't healthy; null if it is. */
   readonly problem: string | null
+  /** The member's alarm, such as `NOSPACE`; null if it has none. */
+  readonly alarm: string | null
   readonly isLeader: boolean
   readonly learner: boolean
   readonly sizeBytes: number | null
@@ -18,22 +20,24 @@ export interface MemberReport {
 
 const nameOfAlarm: Readonly<Record<string, string>> = {
   NOSPACE: 'its database has reached its maximum size (alarm NOSPACE): defragment etcd',
-  CORRUPT: 'its data is corrupt (alarm CORRUPT): replace the server',
+  // With this alarm every member refuses to read and to write (etcd `server/etcdserver/apply`, applierV3Corrupt), so nothing can be drained or removed.
+  CORRUPT: 'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot',
 }
 
 /** Asks every control plane about its member of etcd. */
 export function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
   return Promise.all(
     controlPlanesOf(view.state.members).map(async ({ node_id, name }): Promise<MemberReport> => {
-      const silent = (problem: string) => ({ node_id, name, problem, isLeader: false, learner: false, sizeBytes: null })
+      const silent = (problem: string) => ({ node_id, name, problem, alarm: null, isLeader: false, learner: false, sizeBytes: null })
       try {
         return await talosOf(view, node_id, async (client) => {
           const service = (await client.services()).find((s) => s.id === 'etcd')
           if (service?.state !== 'Running' || service.healthy !== true) return silent(service?.message || 'etcd does not run')
           const [status, alarms] = await Promise.all([client.etcdStatus(), client.etcdAlarms()])
-          const alarm = alarms.find((a) => a.memberId === status.memberId && a.alarm !== 'NONE')
-          const problem = alarm ? (nameOfAlarm[alarm.alarm] ?? `alarm ${alarm.alarm}`) : status.learner ? 'it still copies the data of the other members' : null
-          return { node_id, name, problem, isLeader: status.memberId === status.leaderId, learner: status.learner, sizeBytes: status.sizeBytes }
+          const alarm = alarms.find((a) => a.memberId === status.memberId && a.alarm !== 'NONE')?.alarm ?? null
+          const problem =
+            alarm === null ? (status.learner ? 'it still copies the data of the other members' : null) : (nameOfAlarm[alarm] ?? `alarm ${alarm}`)
+          return { node_id, name, problem, alarm, isLeader: status.memberId === status.leaderId, learner: status.learner, sizeBytes: status.sizeBytes }
         })
       } catch (error) {
         if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
@@ -51,6 +55,12 @@ export function checkEtcd(reports: readonly MemberReport[]): Check {
   const isHealthy = reports.length > 0 && reports.every((r) => r.problem === null)
   const why = reports.length === 0 ? 'No control plane answers' : problemsOf(reports)
   return check('etcd', isHealthy, isHealthy ? `All ${reports.length} members of etcd are healthy` : why)
+}
+
+/** Whether etcd takes writes, without which no pod is moved and no node joins. An alarm of one member stops the writes of all. */
+export function checkAlarms(reports: readonly MemberReport[]): Check {
+  const alarmed = reports.filter((r) => r.alarm !== null)
+  return check('alarms', alarmed.length === 0, problemsOf(alarmed) || 'etcd has no alarm')
 }
 
 /** The control planes with the leader last, so that etcd elects a leader only once. */

@@ -56,6 +56,9 @@ export function warningsOf({ state }: ChangeView, order: readonly Looked[], cana
     ...(controlPlanes.length === 1 && order.some(({ m }) => m.role === 'control_plane')
       ? ['The cluster has one control plane: the Kubernetes API does not answer while it restarts']
       : []),
+    ...(controlPlanes.length === 2 && order.some(({ m }) => m.role === 'control_plane')
+      ? ['The cluster has two control planes: etcd has no majority while one of them restarts, so the Kubernetes API does not answer meanwhile']
+      : []),
     ...(state.members.filter((m) => m.released_at === null).length === 1 ? ['The cluster has one server: its workload stops while the server restarts'] : []),
   ]
 }
