@@ -9,12 +9,10 @@ import { etcdHealthy, etcdReports, leaderLast, type MemberReport } from './share
 const titles = changeTable.clusterDefragment.steps
 
 /** A member without space has an alarm, for which it is defragmented. So only members that don't answer are a reason against it. */
-const silentOf = (reports: readonly MemberReport[]): string =>
-  listed(reports.filter((r) => r.sizeBytes === null).map((r) => `${r.name}: ${r.problem}`))
+const silentOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.sizeBytes === null).map((r) => `${r.name}: ${r.problem}`))
 
 /** Clearing the alarms clears this one too (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would go on with different data in its members. */
-const corruptOf = (reports: readonly MemberReport[]): string =>
-  listed(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
+const corruptOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
 
 const namesOf = (reports: readonly MemberReport[]): string => listed(reports.map((r) => r.name))
 

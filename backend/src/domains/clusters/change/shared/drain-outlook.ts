@@ -87,11 +87,21 @@ export async function drainOutlook(view: ChangeView, groups: readonly PlannedGro
       checks: [],
       warnings: [
         ...budgets.flatMap((budget) => aboutBudget(budget, pods)),
-        ...(bare.length === 0 ? [] : [`Nothing creates these pods again after they are moved off: ${listed(bare.map((p) => `${podName(p)} on ${p.node}`), 6)}`]),
+        ...(bare.length === 0
+          ? []
+          : [
+              `Nothing creates these pods again after they are moved off: ${listed(
+                bare.map((p) => `${podName(p)} on ${p.node}`),
+                6,
+              )}`,
+            ]),
       ],
     }
   } catch (error) {
     if (view.signal.aborted || !(error instanceof KubernetesError)) throw error
-    return { checks: [check('workload', false, `No workload can be moved, because the Kubernetes API does not answer as expected: ${error.message}`)], warnings: [] }
+    return {
+      checks: [check('workload', false, `No workload can be moved, because the Kubernetes API does not answer as expected: ${error.message}`)],
+      warnings: [],
+    }
   }
 }

@@ -54,7 +54,9 @@ test(
     const failed = await world.until(() => read(first.id), hasEnded)
     expect(failed).toMatchObject({
       status: 'failed',
-      reason: expect.stringMatching(`^Not done after 21 min. ${slow.name} .*(was told to restart with Talos v1.13.9|is upgrading).* Then retry, or roll Talos back on it$`),
+      reason: expect.stringMatching(
+        `^Not done after 21 min. ${slow.name} .*(was told to restart with Talos v1.13.9|is upgrading).* Then retry, or roll Talos back on it$`,
+      ),
     })
     expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
     expect(upgrades(hanging.nodes)).toEqual([0, 0])
