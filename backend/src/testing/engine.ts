@@ -63,6 +63,12 @@ export async function isQuiet(db: Db, now: Date, except = ''): Promise<boolean> 
   return rows.length === 0
 }
 
+/** When the next run of an object is due; null while it runs, or if nothing is due. */
+export async function nextRunAt(db: Db, queue: string, key: string): Promise<Date | null> {
+  const row = await db.selectFrom('wake_up').select('due_at').where('queue', '=', queue).where('key', '=', key).where('owner', 'is', null).executeTakeFirst()
+  return row?.due_at ?? null
+}
+
 /** Claims an object that no process runs, due or not. It stays claimed until the test runs it. */
 export async function claimNow({ db, owner }: Engine, queue: string, key: string): Promise<Taken | undefined> {
   const { rows } = await sql<Taken>`

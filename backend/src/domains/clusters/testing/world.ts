@@ -19,6 +19,7 @@ import { type TestClock, testClock } from '../../../testing/clock.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
+import { nextRunAt } from '../../../testing/engine.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/postgres.ts'
 
@@ -46,6 +47,11 @@ export interface ClusterWorld {
   ended(operationId: string, withinMs?: number): Promise<Operation>
   /** Polls `ask` until `is` accepts the value, for a minute by default. Then throws with the last value, which a timeout of the test would not show. */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
+  /**
+   * Moves the clock to the next run of an object, after its current run has ended, and returns by how many ms. If the clock moved during a run, the run
+   * after it would be due later by as much, and the test would wait for it in real time.
+   */
+  toNextRun(queue: string, key: string): Promise<number>
   machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
   /** The nodes of the cluster by name, from the Kubernetes API of this control plane. */
   nodeNames(controlPlane: Pick<Server, 'id'>): string[]
@@ -149,6 +155,15 @@ export async function clusterWorld({
     if (!called.answer) throw new Error(`The operation can't be read: ${called.text}`)
     return called.answer
   }
+  const toNextRun: ClusterWorld['toNextRun'] = async (queue, key) => {
+    const due = await until(
+      () => nextRunAt(backend.platform.db, queue, key),
+      (at) => at !== null,
+    )
+    const ms = Math.max(0, due!.getTime() - clock.now())
+    clock.advance(ms)
+    return ms
+  }
   const ended: ClusterWorld['ended'] = (id, withinMs) => until(() => operation(id), hasEnded, withinMs)
 
   const datacenter = await admin.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
@@ -185,6 +200,7 @@ export async function clusterWorld({
     nodes,
     until,
     ended,
+    toNextRun,
     operation,
     async change(id, change, confirmed = []) {
       const called = await admin.call(clusterChange, { params: { id }, body: { change, confirmed_disks: [...confirmed] } })
