@@ -83,7 +83,7 @@ test('killed after a dead control plane was removed from etcd, another one takes
   await has(3, 1)
 })
 
-test('killed after a control plane was told to reset, it joins again as a worker', { timeout: 300_000 }, async () => {
+test('a control plane joins again as a worker after Steelyard was killed while it was reset', { timeout: 300_000 }, async () => {
   await changed({ kind: 'role', servers: [{ node_id: node(1).id, role: 'worker' }] }, `reset/${node(1).id}:after`)
   await has(2, 2)
   expect(await countersOf(node(1))).toMatchObject({ installs: 1, resets: 1 })

@@ -39,7 +39,7 @@ export function outside(parts: CoreParts) {
   const { db, clock, record, secrets } = parts
   const now = () => new Date(clock.now())
 
-  /** While an operation runs on the cluster, its versions may change by the operation, which records them at its end. */
+  /** A running operation may change the versions of the cluster, and records them at its end. */
   const isBusy = async (row: store.ClusterRow): Promise<boolean> => {
     const operation = row.operation_id === null ? undefined : await parts.operations.read(db, row.operation_id)
     return operation !== undefined && !hasEnded(operation)

@@ -16,7 +16,7 @@ const hour = 3_600_000
 /** Lifetime of Steelyard's own certificates, in ms. */
 const ownLifetimeMs = hour
 const renewBeforeMs = 10 * 60_000
-/** Former secrets in the escrow file; the database has all of them. */
+/** Maximum number of former bundles in the escrow file. The database has all of them. */
 const mostEscrowed = 8
 
 export type ClusterSecrets = ReturnType<typeof clusterSecrets>
@@ -118,7 +118,7 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     await store.putSecret(tx, clusterId, kind, sealed, new Date(clock.now()))
   }
 
-  /** Keeps the current bundle as a former one. The cluster's row must be locked. */
+  /** Stores the current bundle as a former one. The cluster's row must be locked. */
   const archive = async (tx: Tx, clusterId: string, what: rotations.GenerationRow['what']): Promise<void> => {
     const bytes = await open(tx, clusterId, 'bundle')
     const from = await store.secretAt(tx, clusterId, 'bundle')
@@ -149,7 +149,7 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     },
     moveRotation: (tx: Tx, clusterId: string, change: Partial<Pick<rotations.RotationRow, 'stage' | 'escrowed_at'>>) =>
       rotations.updateRotation(tx, clusterId, { ...change, changed_at: new Date(clock.now()) }),
-    /** Ends the rotation: the new secrets replace the current ones, or are forgotten. */
+    /** Ends the rotation: the new secrets replace the current ones, or are discarded. */
     async endRotation(tx: Tx, clusterId: string, how: 'new' | 'old'): Promise<void> {
       const ended = await rotation(tx, clusterId)
       if (ended && how === 'new') {
@@ -158,13 +158,13 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
       }
       await rotations.removeRotation(tx, clusterId)
     },
-    /** Replaces the secrets by those that others have given the machines. An unfinished rotation is over with that. */
+    /** Replaces the secrets with those that were set on the machines without Steelyard. Ends an unfinished rotation. */
     async importBundle(tx: Tx, clusterId: string, secrets: SecretsBundle): Promise<void> {
       await archive(tx, clusterId, 'import')
       await rotations.removeRotation(tx, clusterId)
       await seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets)))
     },
-    /** New secrets for a rotation of the cluster's current ones. */
+    /** Generates the new secrets of a rotation from the cluster's current ones. */
     rotated: (from: SecretsBundle, what: Rotatable) => rotatedSecrets(from, what, new Date(clock.now())),
     /** Hex. */
     async chainKey(on: Db | Tx, clusterId: string): Promise<string> {

@@ -37,7 +37,7 @@ test('a change runs to its end, and the next plan says how long it took', async 
   expect((await admin.call(clusterPlan, { params, body })).answer!.took_s).toBeGreaterThan(0)
 })
 
-test('a server of a changing cluster refuses commands, and takes them again afterwards', async () => {
+test('a server refuses commands while its cluster is changed, and accepts them afterwards', async () => {
   const reboot = () => admin.call(serverCommands.serverReboot, { params: { id: four[3]!.id } })
   const { id } = await world.change(cluster.id, body.change)
   expect((await reboot()).problem).toMatchObject({ code: 'operation_running' })
@@ -50,7 +50,7 @@ test('a server of a changing cluster refuses commands, and takes them again afte
   )
 })
 
-test('a change waits for no operation on a server, but is refused with its name', async () => {
+test('a change is refused while an operation runs on a server, and the refusal names the server', async () => {
   const { answer } = await admin.call(serverCommands.serverRestartKubelet, { params: { id: four[3]!.id } })
   expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({
     code: 'operation_running',
@@ -59,7 +59,7 @@ test('a change waits for no operation on a server, but is refused with its name'
   await world.ended(answer!.operation.id)
 })
 
-test('a change with the digest of another plan is refused', async () => {
+test('a change with an outdated digest of its plan is refused', async () => {
   const called = await admin.call(clusterChange, { params, body: { ...body, seen: '0'.repeat(64) } })
   expect(called.problem).toMatchObject({ code: 'stale' })
 })
@@ -79,12 +79,12 @@ describe('a scheduled change', () => {
     expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled', reason: 'Nothing was changed' })
   })
 
-  test('needs a maintenance window to wait for one', async () => {
+  test('is refused if it waits for a maintenance window and the cluster has none', async () => {
     const called = await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })
     expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('has no maintenance window') as string })
   })
 
-  test('begins when the maintenance window is changed to be open', async () => {
+  test('begins when the maintenance window is changed so that it is open', async () => {
     const at = (hours: number) => new Date(Date.now() + hours * 3_600_000)
     const windowFrom = (hours: number) => ({
       days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as ('mon' | 'tue')[],

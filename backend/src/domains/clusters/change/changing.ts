@@ -1,4 +1,4 @@
-/** Use cases of changes: a change that begins at once, a scheduled one, and the maintenance window. */
+/** Use cases of changes: start a change at once, schedule one, set the maintenance window. */
 import { changeOperations, type ClusterChange, type ChangeStart, type clusterChange, type clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
@@ -14,13 +14,13 @@ import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
 import { changeQueue, digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
 
-/** A failed check refuses the change with its message. @throws Problem transition_refused */
+/** Refuses the change with the message of its first failed check. @throws Problem transition_refused */
 function demandChecks({ checks }: Planned): void {
   const failed = checks.find((c) => !c.ok)
   if (failed) throw new Problem('transition_refused', failed.message)
 }
 
-/** Gives all servers of the cluster to the change, so that nothing else is done to them meanwhile. @throws Problem operation_running */
+/** Reserves all servers of the cluster for the change, so that no other operation runs on them. @throws Problem operation_running */
 export async function holdServers(
   { servers }: Pick<ClusterParts, 'servers'>,
   tx: Tx,
@@ -36,7 +36,7 @@ export async function holdServers(
   )
 }
 
-/** Runs in the transaction in which a change begins: the cluster is its operation's from now on. @throws Problem */
+/** Runs in the transaction in which a change begins: makes the change the cluster's current operation. @throws Problem */
 export async function beginIn(
   tx: Tx,
   caller: Caller,
@@ -50,11 +50,11 @@ export async function beginIn(
 
 const isLater = (start: ChangeStart | undefined): start is ChangeStart => start !== undefined && (start.at !== undefined || start.in_window)
 
-/** The cluster has changed between its plan and the transaction in which the change begins. */
+/** Thrown if the cluster was changed between the plan and the transaction in which the change begins. */
 class Moved extends Problem {}
 const mostPlans = 3
 
-/** Answers `clusterChange`. Plans again if the cluster changes meanwhile. @throws Problem */
+/** Answers `clusterChange`. Plans again if the cluster is changed during the planning. @throws Problem */
 export async function requestChange(...asked: Parameters<typeof requestOnce>): Promise<{ operation: Operation }> {
   for (let plans = 1; ; plans++) {
     try {
@@ -102,7 +102,7 @@ async function requestOnce(
   })
 }
 
-/** Whether the cluster's wanted state or servers differ from the ones that were planned with. */
+/** Whether the cluster's wanted state or servers differ from those in the plan. */
 async function hasMoved(tx: Tx, { state }: ChangeView): Promise<boolean> {
   const now = await store.load(tx, state.row.id)
   const facts = (s: store.State | undefined) =>
@@ -126,14 +126,14 @@ export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { win
     await parts.engine.wake(tx, changeQueue, id)
   })
 
-/** Only the cluster's current operation can be retried: a scheduled change that was refused has never begun. */
+/** Whether an operation can be retried: only the cluster's current one, because a scheduled change that was refused has never begun. */
 export function guardChangeRetries(parts: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
   parts.operations.guardRetry(changeQueue, {
     wipes: ({ key }) => wipesOf(parts, key),
     async may(tx, { id, key }) {
       const row = await store.lock(tx, key)
       if (!row) return no('The cluster is gone')
-      return row.operation_id === id ? yes : no(`The change of ${row.name} has not begun, or another one has followed it: request it again`)
+      return row.operation_id === id ? yes : no(`The change of ${row.name} never began, or a later change has followed it: request it again`)
     },
   })
 }

@@ -1,5 +1,5 @@
 /**
- * The frame of changes of a running cluster. A kind of change plans, and says what each of its steps does; the reconciler (`reconcile.ts`) takes the steps in
+ * The frame of changes of a running cluster. A kind of change has a plan and the functions of its steps. The reconciler (`reconcile.ts`) runs the steps in
  * order, stores their progress in the operation, and handles cancel, retry, schedules, time limits and crashes.
  */
 import type { ChangeKindName, ChangeOf, PlanGroup } from '#contract/clusters/changes/changes.ts'
@@ -18,7 +18,7 @@ import type { ClusterParts } from '../parts.ts'
 import type * as store from '../store.ts'
 import { holdCluster } from '../whole/cluster-run.ts'
 
-/** What a plan may look at. */
+/** The input of a plan. */
 export interface ChangeView {
   readonly parts: ClusterParts
   readonly state: store.State
@@ -30,7 +30,7 @@ export interface ChangeView {
 export interface PlannedGroup extends Pick<PlanGroup, 'node_id' | 'name' | 'steps'>, Partial<Pick<PlanGroup, 'drains' | 'reboots'>> {}
 
 export interface Planned {
-  /** All must be ok for the change to begin. */
+  /** The change can begin only if all are `ok`. */
   readonly checks: readonly Check[]
   readonly warnings?: readonly string[]
   readonly groups: readonly PlannedGroup[]
@@ -40,8 +40,8 @@ export interface Planned {
 }
 
 /**
- * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, although the group isn't done; its remaining steps are skipped, except for
- * `uncordon`.
+ * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, before the group is done; the group's remaining steps are skipped, except
+ * for `uncordon`.
  */
 export type StepResult =
   | 'done'
@@ -71,9 +71,9 @@ interface StepRunner<C> {
 }
 
 interface Sealed<C> {
-  /** What is stored as the operation's argument: JSON without a secret in plain text. */
+  /** The change as stored in the operation's arguments: JSON without a plaintext secret. */
   close(parts: ClusterParts, tx: Tx, clusterId: string, change: C): Promise<unknown>
-  /** The change from what was stored. */
+  /** The reverse of `store`. */
   open(parts: ClusterParts, on: Db | Tx, clusterId: string, stored: unknown): Promise<C>
 }
 
@@ -91,16 +91,16 @@ export interface ChangeKind<C> {
       readonly operationId: string
     },
   ): Promise<void>
-  /** What each step does, by the prefix of its key. Level-triggered: called again after every wait and every crash. */
+  /** The function of each step, by the prefix of its key. Level-triggered: called again after every wait and every crash. */
   readonly steps: Readonly<Record<string, StepRunner<C>['run']>>
   /**
    * Called when a cancel takes effect. null: the open steps are skipped, and the operation ends. Otherwise the open steps are skipped, and the steps of these
-   * groups lead the cluster back; then the operation ends as cancelled. `go_on`: it is too late to go back, so the change goes on to its end.
+   * groups undo the change; then the operation ends as cancelled. `go_on`: it is too late to undo, so the change continues to its end.
    */
   undo?(turn: ChangeTurn<C>): Promise<readonly PlannedGroup[] | 'go_on' | null>
-  /** For a change with secrets, because arguments of operations never contain any: how it is stored. */
+  /** How a change with secrets is stored, because arguments of operations never contain secrets. */
   readonly sealed?: Sealed<C>
-  /** The change only reads from the servers, so that users may command them meanwhile. */
+  /** The change only reads from the servers, so users may send them commands while it runs. */
   readonly isReadOnly?: true
   /** Runs in the transaction that ends the operation. */
   end?(tx: Tx, turn: ChangeTurn<C>, how: 'done' | 'failed' | 'cancelled'): Promise<void>
@@ -138,10 +138,10 @@ export async function talosOf<T>(
   return connection.secure((await parts.secrets.talosAdmin(state.row.id))!, act, { signal, deadlineMs })
 }
 
-/** The view of a running change, for functions that plans and steps share. */
+/** The view of a running change, for functions that are used by plans and by steps. */
 export const viewOf = ({ parts, state, job }: ChangeTurn): Pick<ChangeView, 'parts' | 'state' | 'signal'> => ({ parts, state, signal: job.signal })
 
-/** Like `talosOf`, in a step. */
+/** `talosOf` for a step. */
 export const talos = <T>(turn: ChangeTurn, nodeId: string, act: (client: TalosClient) => Promise<T>, deadlineMs?: number): Promise<T> =>
   talosOf(viewOf(turn), nodeId, act, deadlineMs)
 

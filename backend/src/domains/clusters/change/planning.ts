@@ -1,4 +1,4 @@
-/** Plans of changes: what a kind plans, with the checks of every kind, the disks to confirm, the durations of earlier changes, and a digest. */
+/** Plans of changes: the plan of the kind, the checks that all kinds share, the disks to confirm, the durations of earlier changes, and a digest. */
 import { createHash } from 'node:crypto'
 import type { ChangeKindName, ClusterChange, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
@@ -17,7 +17,7 @@ import { drainOutlook } from './shared/drain-outlook.ts'
 /** The queue of changes; its keys are the ids of clusters. */
 export const changeQueue = 'cluster-change'
 
-/** Limit of a plan, in ms: a user waits for it, and machines that don't answer must not delay it for longer. */
+/** Time limit of a plan, in ms. A user waits for the plan, so machines that don't answer must not delay it for longer. */
 const planDeadlineMs = 30_000
 
 export const kindOf = (kind: ChangeKindName): ChangeKind<ClusterChange> => changeKinds[kind]
@@ -54,7 +54,7 @@ export async function viewFor(parts: ClusterParts, clusterId: string, signal: Ab
 /** The kind's plan, with the checks that every change needs. */
 export async function planned(view: ChangeView, change: ClusterChange): Promise<Planned> {
   const { members } = view.state
-  // A server that was removed while it was silent doesn't count: it is reset when it answers, which may be never.
+  // A server that was removed by force doesn't count: it is reset when it answers, which may be never.
   const { db } = view.parts
   const states = await Promise.all(
     members.map(async (m) => (m.released_at !== null || m.operation_id === null ? undefined : view.parts.operations.state(db, m.operation_id))),
@@ -74,7 +74,7 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
 
 export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))
 
-/** Digest of what a user agrees to: the change, and the plan without times and measured sizes. */
+/** Digest of what the user confirms: the change, and the plan without times and measured sizes. */
 export function digestOf(change: ClusterChange, { checks, groups, differences = [], disks = [] }: Planned): string {
   const agreed = { change, checks: checks.map((c) => [c.check, c.ok]), steps: groups.map((g) => [g.node_id, g.steps.map((s) => s.key)]), differences }
   return createHash('sha256')

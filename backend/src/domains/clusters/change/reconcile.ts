@@ -28,13 +28,13 @@ interface Carried {
   readonly isCancelled: boolean
 }
 
-/** How often a scheduled change looks whether the cluster is free, in ms. */
+/** How often a scheduled change checks whether another operation still runs on the cluster, in ms. */
 const waitsMs = 15_000
-/** Longest sleep until a scheduled change is due, in ms: clocks may be changed. */
+/** Longest sleep until a scheduled change is due, in ms, because the wall clock may be set meanwhile. */
 const longestSleepMs = 3_600_000
 
 const isOver = ({ status }: Step): boolean => status === 'done' || status === 'skipped'
-/** Whether a change can be cancelled before this step: it is the first one of a server, or one about the whole cluster. */
+/** Whether a change can be cancelled before this step: it is the first step of a server, or a step of the whole cluster. */
 const isBoundary = (steps: readonly Step[], at: number): boolean => at === 0 || steps[at]!.node_id === null || steps[at - 1]!.node_id !== steps[at]!.node_id
 
 /** Ends the operation. Steps that are not over are skipped, except for the failed one. */
@@ -70,7 +70,7 @@ async function attempt(turn: Turn, step: Step): Promise<StepResult> {
   }
 }
 
-/** A drain that ends without success has changed nothing else, so the server runs workload again. */
+/** A failed drain has changed nothing else, so the server is uncordoned. */
 async function undoDrain(turn: Turn, step: Step): Promise<void> {
   if (prefixOf(step.key) !== 'drain') return
   await uncordon(turn, { nodeId: step.node_id }).catch((error: unknown) => {
@@ -78,13 +78,13 @@ async function undoDrain(turn: Turn, step: Step): Promise<void> {
   })
 }
 
-/** Whether a cancel has taken effect, and the steps that lead back have begun. */
+/** Whether a cancel has taken effect and added the steps that undo the change. */
 const isUndoing = (steps: readonly Step[]): boolean => steps.some(wasCancelled)
 const cancelled = 'Cancelled'
 const cancelledWaiting = 'Cancelled while it waited'
 const wasCancelled = ({ status, reason }: Step): boolean => status === 'skipped' && reason === cancelled
 
-/** Carries out a cancel between two groups: skips the open steps, and adds those that lead back, if the kind has any. `go_on`: it is too late. */
+/** Carries out a cancel between two groups: skips the open steps and adds the kind's steps that undo the change. `go_on`: it is too late to cancel. */
 async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_on'> {
   const { parts, operation, change } = turn
   const { steps, id } = operation
@@ -136,7 +136,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   await write(turn, async (tx) => {
     if (isNew) await parts.operations.step(tx, operation.id, step.key, { status: 'running' })
     if (operation.status !== 'running') await parts.operations.set(tx, operation.id, { status: 'running' })
-    // After a retry the servers are taken again.
+    // After a retry the servers are reserved again.
     if (isNew) await holdServers(parts, tx, state.row.id, { change: turn.change, operationId: operation.id })
   })
   const result = await attempt(turn, step)
@@ -152,7 +152,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   return wait(turn, step, result, isCancelled)
 }
 
-/** Records what the step waits for. A cancel may end the change here, and too long a wait fails it. */
+/** Records what the step waits for. A cancel may end the change here, and the step fails after its time limit. */
 async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waiting: string }>, isCancelled: boolean): Promise<Outcome | 'again'> {
   const { parts, job, operation, change } = turn
   const waitedMs = step.started_at === null ? 0 : Math.min(job.elapsedMs(Date.parse(step.started_at)), job.upMs())
@@ -243,7 +243,7 @@ const turnOf = async (parts: ClusterParts, job: Job, state: store.State, operati
   ...(await argumentsOf(parts, state.row.id, operation)),
 })
 
-/** One act for the cluster: the running change, else the first scheduled one that may begin. */
+/** One step of the running change or, if none runs, of the first scheduled change that may begin. */
 async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
   const carried = await parts.operations.allCarriedBy(parts.db, job)
   const state = await store.load(parts.db, job.key)
@@ -263,7 +263,7 @@ async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
   return waits.length === 0 ? undefined : { againMs: Math.min(...waits) }
 }
 
-/** Acts per run. A run ends before its deadline, so that a long change doesn't count as a failed run. */
+/** Steps per run. A run ends before its deadline, so that a long change doesn't count as a failed run. */
 const mostActs = 20
 
 export const changeReconciler = (parts: ClusterParts): Reconciler => ({

@@ -173,7 +173,7 @@ function pairFor({ talos_version, kubernetes_version }: Pick<NewCluster, 'talos_
   )
 }
 
-/** The servers with defaults filled in. Adds findings, and warnings by server id. */
+/** Fills in the defaults of the servers. Adds findings, and warnings by server id. */
 export function judgeServers(
   asked: { readonly servers: readonly ClusterServer[] },
   talos: string,

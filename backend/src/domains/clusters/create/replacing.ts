@@ -43,10 +43,7 @@ export const replaceServer = (
     const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
     if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
     if (row.wanted === 'ready' && row.ready_at !== null)
-      throw new Problem(
-        'transition_refused',
-        `${row.name} is ready: replace ${old.name} by a change of the cluster (kind: replace), which moves its workload first`,
-      )
+      throw new Problem('transition_refused', `${row.name} is ready: replace ${old.name} with a change of the cluster (kind: replace), which drains it first`)
     if (row.wanted !== 'ready' || old.failed_at === null)
       throw new Problem('transition_refused', `${old.name} can be replaced only after it has failed during the creation`)
     const bootstrap = await store.bootstrap(tx, id)

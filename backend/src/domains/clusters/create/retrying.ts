@@ -27,7 +27,7 @@ async function disksNow({ db, servers }: Disks, nodeId: string): Promise<ChosenD
   }
 }
 
-/** The disks of joining servers that a retry would wipe, although they hold something else than a user has confirmed. */
+/** The disks of joining servers that a retry would wipe and whose content differs from what a user has confirmed. */
 export async function wipesOf(parts: Disks, clusterId: string): Promise<Wipes> {
   // Talos isn't installed again on a server that has started with its configuration (`secured_at`).
   const waiting = (await store.members(parts.db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null && m.secured_at === null)
@@ -49,7 +49,7 @@ export async function wipesOf(parts: Disks, clusterId: string): Promise<Wipes> {
   }
 }
 
-/** Prevents retries of operations that no reconciler would carry out. */
+/** Refuses retries of operations that no reconciler would carry out. */
 export function guardRetries(parts: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
   const { operations } = parts
   operations.guardRetry(clusterQueue, {

@@ -1,4 +1,4 @@
-/** What the control planes of a cluster report about etcd now. */
+/** Reads the state of etcd from the control planes of a cluster. */
 import { type ClusterHealth, type EtcdAlarm, etcdAlarms, type EtcdMemberHealth } from '#contract/clusters/health.ts'
 import { Problem } from '#contract/errors.ts'
 import { type EtcdMember, messageOf, type TalosClient } from '#talos/client/client.ts'
@@ -6,7 +6,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { CoreParts } from '../parts.ts'
 import type { MemberRow } from '../store.ts'
 
-/** Limits in ms of one call and of all calls to one control plane. */
+/** Time limits in ms of one call and of all calls to one control plane. */
 const callMs = 3_000
 const wholeMs = 4_000
 
@@ -16,19 +16,19 @@ type Status = Awaited<ReturnType<TalosClient['etcdStatus']>>
 export interface EtcdReport {
   readonly server: Pick<MemberRow, 'node_id' | 'name'>
   readonly address: string | null
-  /** Why the machine could not be asked. */
+  /** Why the machine did not answer; null if it did. */
   readonly failed: string | null
   /** Why its etcd does not run or is not healthy; null if it is. */
   readonly ill: string | null
   readonly status: Status | null
   readonly members: readonly EtcdMember[]
-  /** By member id; null if etcd did not answer, as without a quorum. */
+  /** By member id; null if etcd did not answer, for example without a quorum. */
   readonly alarms: Awaited<ReturnType<TalosClient['etcdAlarms']>> | null
 }
 
 const silent = { ill: null, status: null, members: [], alarms: null } as const
 
-/** null unless the error is a machine's. */
+/** Resolves to null if the machine can't answer. Other errors are thrown. */
 const orNull = async <T>(asked: Promise<T>): Promise<T | null> => {
   try {
     return await asked
@@ -49,7 +49,7 @@ async function reportOf(client: TalosClient): Promise<Omit<EtcdReport, 'server' 
 
 const tail = (message: string | null): string => (message === null || message === '' ? '' : `: ${message}`)
 
-/** Asks the control planes at once. A machine that has not answered after four seconds counts as silent. Never throws unless `signal` is aborted. */
+/** Reads all control planes in parallel. A machine that has not answered after four seconds counts as silent. Throws only if `signal` is aborted. */
 export function askEtcd({ servers, secrets }: CoreParts, controlPlanes: readonly MemberRow[], signal: AbortSignal): Promise<EtcdReport[]> {
   const ask = async (m: MemberRow): Promise<EtcdReport> => {
     const limit = AbortSignal.timeout(wholeMs)
@@ -81,7 +81,7 @@ export function etcdHealth(reports: readonly EtcdReport[]): ClusterHealth['etcd'
       reason: reports.length === 0 ? 'No control plane has answered with the certificates of the cluster yet' : 'No control plane reports the members of etcd',
     }
   const alarms = reports.find((r) => r.alarms !== null)?.alarms ?? null
-  // A member that was added but never started has no name in etcd; its address tells the server.
+  // A member that was added but never started has no name in etcd; its address identifies the server.
   const reporterOf = (e: EtcdMember) =>
     reports.find((r) => r.status?.memberId === e.id) ??
     reports.find((r) => r.server.name === e.hostname || (r.address !== null && e.peerUrls.some((url) => hostOf(url) === r.address)))

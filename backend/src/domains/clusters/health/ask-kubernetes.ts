@@ -1,9 +1,9 @@
-/** What a cluster's Kubernetes reports about its API servers, nodes and pods now. */
+/** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
 import { isRecord, type Kubernetes, KubernetesError, type KubernetesTarget, printable, within } from '../../../kubernetes/client.ts'
 import type { MemberRow } from '../store.ts'
 
-/** Limit in ms of each question. */
+/** Time limit of each call, in ms. */
 const wholeMs = 4_000
 /** More pods than Kubernetes supports in one cluster (kubernetes.io, "Considerations for large clusters"). */
 const mostPods = 150_000
@@ -18,7 +18,7 @@ export interface SeenNode {
   readonly kubelet: string | null
 }
 
-/** The answer, or why there is none. */
+/** The value, or why it could not be read. */
 export type Heard<T> = { readonly value: T; readonly failed: null } | { readonly value: null; readonly failed: string }
 
 async function heard<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<Heard<T>> {
@@ -42,7 +42,7 @@ export const askApiServers = (client: Kubernetes, targets: readonly (KubernetesT
 export const askNodes = (client: Kubernetes, signal: AbortSignal): Promise<Heard<SeenNode[]>> =>
   heard(signal, async (limit) => (await client.list('/api/v1/nodes', { most: mostNodes, keep: readNode }, limit)) ?? [])
 
-/** Number of pods by node, without pods that have ended. */
+/** Number of pods by node, without pods that have finished. */
 export const askPods = (client: Kubernetes, signal: AbortSignal): Promise<Heard<ReadonlyMap<string, number>>> =>
   heard(signal, async (limit) => {
     const names = (await client.list('/api/v1/pods', { most: mostPods, keep: nodeOfPod }, limit)) ?? []
@@ -73,7 +73,7 @@ function readNode(object: unknown): SeenNode | undefined {
   }
 }
 
-/** core/v1 Pod: Succeeded and Failed pods have ended (kubernetes.io, "Pod Lifecycle"). */
+/** core/v1 Pod: Succeeded and Failed pods have finished (kubernetes.io, "Pod Lifecycle"). */
 function nodeOfPod(object: unknown): string | undefined {
   if (!isRecord(object) || !isRecord(object['spec'])) return undefined
   const phase = isRecord(object['status']) ? object['status']['phase'] : undefined
@@ -82,7 +82,7 @@ function nodeOfPod(object: unknown): string | undefined {
 
 type Server = Pick<MemberRow, 'node_id' | 'name' | 'role'> & { readonly talos_version: string | null }
 
-/** The servers of the cluster with their nodes, then nodes that are no server of the cluster. Pure. */
+/** The servers of the cluster with their nodes, then nodes without a server in the cluster. Pure. */
 export function nodesHealth(servers: readonly Server[], nodes: Heard<readonly SeenNode[]>, pods: Heard<ReadonlyMap<string, number>>): NodeHealth[] {
   const byName = new Map((nodes.value ?? []).map((n) => [n.name, n]))
   const seenOf = (name: string) => {

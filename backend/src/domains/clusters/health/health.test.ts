@@ -11,7 +11,7 @@ const { cluster, operation } = await world.create(nodes)
 const ask = async (): Promise<ClusterHealth> => (await viewer.call(clusterHealth, { params: { id: cluster.id } })).answer!
 const stateOf = (health: ClusterHealth, topic: string) => health.lines.find((l) => l.topic === topic)
 
-test('a cluster that has no control plane yet has unknown health, with the reason', async () => {
+test('the health of a cluster without a control plane is unknown, with the reason', async () => {
   const health = await ask()
   expect(stateOf(health, 'etcd')).toMatchObject({ state: 'unknown' })
   expect(health.nodes.every((n) => n.ready === null && n.reason !== null)).toBe(true)
@@ -38,7 +38,7 @@ test('a ready cluster reports members, leader, sizes, nodes, pods and versions',
   expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: null })
 })
 
-test('a silent control plane is named with its reason, and the answer does not wait for it for long', { timeout: 60_000 }, async () => {
+test('a control plane that does not answer is reported with the reason within the time limit', { timeout: 60_000 }, async () => {
   const [, lost] = nodes
   await addFault(world.machine(lost!), { kind: 'hang', port: 'apid' })
   const begun = Date.now()
@@ -51,7 +51,7 @@ test('a silent control plane is named with its reason, and the answer does not w
   expect(health.etcd.members.filter((m) => m.healthy === true)).toHaveLength(2)
 })
 
-test('a lost majority is a problem that names the members that are down', { timeout: 60_000 }, async () => {
+test('a lost quorum is a problem that names the members that are down', { timeout: 60_000 }, async () => {
   for (const node of nodes.slice(1, 3)) await world.machine(node).lifecycle.powerOff()
   const health = await world.until(ask, (h) => h.etcd.reason !== null)
   expect(stateOf(health, 'etcd')).toMatchObject({

@@ -1,4 +1,4 @@
-/** The health of a cluster, asked at the moment of the call. */
+/** Reads the health of a cluster from its machines and Kubernetes. */
 import type { ClusterHealth } from '#contract/clusters/health.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
@@ -11,7 +11,7 @@ import { kubernetesVersionsOf, talosVersions } from './versions.ts'
 const notYet: Heard<never> = { value: null, failed: 'No control plane has joined yet' }
 
 /**
- * Asks etcd, the API servers and Kubernetes at once. Each question has a limit of four seconds; what did not answer is unknown, with the reason.
+ * Reads etcd, the API servers and the nodes in parallel. Each call has a limit of four seconds; what did not answer is unknown, with the reason.
  * @throws Problem `not_found`
  */
 export async function clusterHealthNow(parts: ClusterParts, id: string, signal: AbortSignal): Promise<ClusterHealth> {

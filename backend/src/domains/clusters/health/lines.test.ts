@@ -61,7 +61,7 @@ test('the line about the database names alarms before unused space', () => {
   expect(say('database', etcd(member(1, { alarms: null })))).toBe('unknown: etcd does not report its alarms.')
 })
 
-test('a node that is down comes before a cordoned one, and both before nodes of nobody', () => {
+test('a node that is not Ready is reported before a cordoned one, and both before nodes without a server', () => {
   const node = {
     node_id: 'x',
     name: 'w-1',
@@ -128,7 +128,7 @@ test('the next version is the newest patch release of the same minor, then one m
   })
 })
 
-test('the line about the last snapshot says that none is taken, that one failed, or that they are too old', () => {
+test('the line about snapshots says that there are none, that the last one failed, or that the newest is too old', () => {
   const now = Date.parse('2026-11-22T12:00:00Z')
   const schedule = { every_hours: 6, paused: false, problem: null, created_at: '2026-11-01T00:00:00Z' }
   const at = (taken_at: string | null) => ({ taken_at })
@@ -139,7 +139,7 @@ test('the line about the last snapshot says that none is taken, that one failed,
   expect(said(null, null)).toBe('attention: No snapshot can be restored. No schedule takes snapshots. If all control planes die, the cluster is lost.')
   expect(said(at('2026-11-20T02:00:00Z'), null)).toBe('attention: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.')
   expect(said(at('2026-11-22T08:00:00Z'), schedule)).toBe('ok: The newest is of 2026-11-22 08:00 UTC.')
-  expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe('problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken more since.')
+  expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe('problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.')
   expect(said(null, { ...schedule, problem: 'the bucket is gone' })).toBe('problem: The last snapshot failed: the bucket is gone. No snapshot can be restored.')
   expect(said(null, { ...schedule, created_at: '2026-11-22T11:00:00Z' })).toBe('ok: The schedule has not taken the first snapshot yet.')
   expect(said(null, { ...schedule, paused: true })).toBe('attention: No snapshot can be restored. The schedule is paused.')

@@ -1,4 +1,4 @@
-/** One line per topic of a cluster's health: its state, and the reason in a sentence. Pure functions of the answers. */
+/** One line per topic of a cluster's health: its state, and the reason in a sentence. Pure functions. */
 import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic, VersionHealth } from '#contract/clusters/health.ts'
 import { counted } from '#contract/words.ts'
@@ -15,7 +15,7 @@ export const isFragmented = ({ size_bytes: size, in_use_bytes: used }: Pick<Etcd
 const namesOf = (items: readonly { readonly name: string }[]): string => listed(items.map((i) => i.name))
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`)
 
-/** `saved`: what is said about the last snapshot. */
+/** `saved`: the line about the last snapshot. */
 export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, saved: Said): Line[] {
   const line = (topic: HealthTopic, said: Said): Line => ({ topic, ...said })
   return [
@@ -88,7 +88,7 @@ const hourMs = 3_600_000
 /** `2026-11-22 03:12 UTC` */
 const day = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
 
-/** A snapshot is too old if the schedule should have taken two more since. `now`: ms since 1970. */
+/** A snapshot is too old if the schedule should have taken two newer ones. `now`: ms since 1970. */
 export function snapshotSaid(
   {
     snapshot,
@@ -105,7 +105,7 @@ export function snapshotSaid(
   if (schedule.paused) return { state: 'attention', message: `${newest} The schedule is paused.` }
   if (schedule.problem !== null) return { state: 'problem', message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}` }
   const since = Date.parse(taken ?? schedule.created_at)
-  if (now - since > (2 * schedule.every_hours + 1) * hourMs) return { state: 'problem', message: `${newest} The schedule should have taken more since.` }
+  if (now - since > (2 * schedule.every_hours + 1) * hourMs) return { state: 'problem', message: `${newest} The schedule should have taken newer ones.` }
   return { state: 'ok', message: taken === null ? 'The schedule has not taken the first snapshot yet.' : newest }
 }
 

@@ -132,8 +132,8 @@ export async function whyStay(parts: CoreParts, members: readonly MemberRow[], m
 }
 
 /**
- * Returns why a control plane can't leave now, or null: control planes leave one at a time, and the last one never leaves. A server that was removed while it
- * was silent (without an operation) doesn't count: whether it is still a member is asked of etcd (`whyStay`).
+ * Returns why a control plane can't leave now, or null: control planes leave one at a time, and the last one never leaves. A server that was removed by force
+ * (without an operation) doesn't count: `whyStay` reads from etcd whether it is still a member.
  */
 export function whyNotNow(members: readonly MemberRow[], m: MemberRow, cluster: string): string | null {
   if (m.role !== 'control_plane') return null

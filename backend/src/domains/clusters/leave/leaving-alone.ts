@@ -41,7 +41,7 @@ const beginAgain = (turn: MemberTurn, operationId: string): Promise<void> =>
     return changeLeaving(turn, tx, operationId, { wanted: 'released', at, resets: 0 })
   })
 
-/** Whether the workload disks are kept: as a reset or a change of the cluster was told. A server that leaves with its cluster keeps none. */
+/** Whether the workload disks are kept, as the reset or the change requested it. A server that leaves with its cluster keeps none. */
 export const keepsDisks = async ({ operations }: Pick<CoreParts, 'operations'>, on: Db | Tx, m: store.MemberRow): Promise<boolean> =>
   m.keeps_disks || (m.operation_id !== null && (await operations.argumentsOf(on, m.operation_id, 'serverReset')).keep_workload_disks)
 
@@ -51,7 +51,7 @@ export async function followRequests(turn: MemberTurn): Promise<'go-on' | 'again
   const id = m.operation_id
   const operation = id === null ? undefined : await parts.operations.state(parts.db, id)
   if (id === null || !operation) return 'go-on'
-  // A change of the cluster takes its own steps after the wipe, and follows cancels and retries itself.
+  // A change of the cluster has its own steps after the wipe, and handles cancels and retries itself.
   if (operation.kind !== 'serverReset') return hasEnded(operation) || m.wiped_at !== null ? 'rest' : 'go-on'
   if (hasEnded(operation)) return m.wanted === 'released' ? 'rest' : 'go-on'
   if (operation.cancel_requested_at !== null) {

@@ -47,7 +47,7 @@ async function clusterOf(on: Db | Tx, id: string): Promise<Cluster | undefined> 
   return row && present(row)
 }
 
-/** Looks at a member of a cluster, for a use case that waits for the result. */
+/** Reads the current state of a member from its machine, within a time limit that suits a request. */
 export async function lookAt({ servers, secrets }: CoreParts, m: store.MemberRow, signal: AbortSignal): Promise<Seen> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(lookMs)])
   try {

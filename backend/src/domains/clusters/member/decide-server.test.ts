@@ -145,7 +145,7 @@ test('the time in which Steelyard did not run does not count towards the time li
   expect(decideServer(installing, { ...around, upMs: patienceMs.install! }, dark)).toMatchObject({ act: 'fail', at: 'install' })
 })
 
-test('a server that waits for its turn in a change is sent nothing, and is free at once if the change takes it back', () => {
+test('nothing is sent to a server that waits for its turn in a change, and it is released at once if the change is cancelled', () => {
   const waits = buildMember({ waits: true })
   expect(decideBlind(waits, around, true)).toMatchObject({ act: 'rest' })
   expect(decideBlind({ ...waits, wanted: 'released' }, around, true)).toMatchObject({ act: 'release' })

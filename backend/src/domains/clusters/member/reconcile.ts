@@ -50,7 +50,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
       case 'mend':
         return mend(turn, act, mends)
       case 'reset': {
-        // In a creation nothing depends on a replaced server. In a ready cluster a server that was removed while it was silent may still be a member of etcd.
+        // In a creation nothing depends on a replaced server. In a ready cluster a server that was removed by force may still be a member of etcd.
         const isAlone = m.operation_id !== null || (state.row.wanted === 'ready' && state.row.ready_at !== null)
         const refusal = isAlone ? await whyStay(parts, state.members, m, state.row.name, job.signal) : null
         return refusal === null ? reset(turn, act.graceful) : perform(turn, waitOrFail(turn, 'reset', refusal), seen)

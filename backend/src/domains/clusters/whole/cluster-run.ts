@@ -186,7 +186,7 @@ export async function followRequests(turn: ClusterTurn): Promise<'again' | 'noth
   const { db, operations } = turn.parts
   const id = row.operation_id
   const operation = id === null ? undefined : await operations.state(db, id)
-  // A change follows cancels and retries itself.
+  // A change handles cancels and retries itself.
   if (id === null || !operation || isChange(operation.kind)) return 'nothing'
   if (hasEnded(operation)) return 'ended'
   if (operation.round > row.operation_round) {

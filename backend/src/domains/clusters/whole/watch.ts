@@ -17,7 +17,7 @@ export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null
 
 type Nodes = ReadonlyMap<string, KubernetesNode>
 
-/** A server that is still joining the ready cluster is no problem of the cluster: the change that adds it shows its progress. */
+/** A server that is still joining a ready cluster is not a problem of the cluster: the change that adds it shows its progress. */
 const hasJoined = (m: store.MemberRow): boolean => store.isWanted(m) && m.node_ready_at !== null
 
 /** The state of each joined server in Kubernetes; unknown, with the reason `problem`, if Kubernetes didn't answer. */

@@ -26,7 +26,7 @@ const namesOf = async (id: string) => (await admin.call(patchList, { params: { i
 const configOf = (node: { id: string }) => world.machine(node).disk.state.config ?? ''
 const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
 
-/** Applies a configuration as talosctl does, without Steelyard. */
+/** Applies a configuration without Steelyard, as talosctl does. */
 async function outside(node: { id: string }, change: (yaml: string) => string): Promise<void> {
   const keys = (await world.backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 600_000 }))!
   const client = await connectSecure({ host: world.machine(node).plan.address }, keys, { deadlineMs: 10_000 })
@@ -37,7 +37,7 @@ async function outside(node: { id: string }, change: (yaml: string) => string): 
   }
 }
 
-test('the plan shows the difference and that no server restarts, workers first, and changes nothing', async () => {
+test('the plan lists workers first, shows the difference and that no server restarts, and changes nothing', async () => {
   const plan = await planOf(configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))]))
   expect(plan.checks.filter((c) => !c.ok)).toEqual([])
   expect(plan.groups.map((g) => [g.reboots, g.drains])).toEqual(Array.from({ length: 5 }, () => ['no', false]))
@@ -59,7 +59,7 @@ test('every server gets the patch without a restart, and it becomes a patch of t
   expect(nodes.map(boots)).toEqual(before)
 })
 
-test('a server that has the patch already is left out, and a change of nothing is refused', async () => {
+test('a server that already has the patch is left out, and a change without effect is refused', async () => {
   const same = configureWith([patchNamed('panic', sysctl('kernel.panic', '30'))])
   expect((await planOf(same)).checks.find((c) => !c.ok)?.message).toBe('Every chosen server has these patches already')
   expect((await admin.call(clusterChange, { params, body: { change: same } })).problem).toMatchObject({ code: 'transition_refused' })
@@ -117,7 +117,7 @@ describe('trouble', () => {
     expect(plan.checks.find((c) => !c.ok)?.message).toEqual(message)
   })
 
-  test('the change stops at a server that was changed by others, the next servers stay as they were, and a retry goes on when that is settled', async () => {
+  test('the change stops at a server with drift, later servers are not changed, and a retry continues once the drift is resolved', async () => {
     const [first, second, third] = [nodes[3]!, nodes[4]!, nodes[0]!]
     const change = configureWith([patchNamed('panic', sysctl('kernel.panic', '90'))], { node_ids: [first.id, second.id, third.id] })
     const { id } = await world.change(cluster.id, change)
@@ -131,7 +131,7 @@ describe('trouble', () => {
     expect(configOf(third)).toContain('kernel.panic: "90"')
   })
 
-  test('a cancelled change finishes the server that it has begun, and leaves the others', async () => {
+  test('a cancelled change finishes the current server and does not change the others', async () => {
     const change = configureWith([patchNamed('devices', udev)], { node_ids: [nodes[3]!.id, nodes[4]!.id, nodes[0]!.id] })
     const { id } = await world.change(cluster.id, change)
     await world.until(

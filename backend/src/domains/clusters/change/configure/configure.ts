@@ -16,7 +16,7 @@ const setOf = ({ patches, remove }: Change): PatchSet => ({ patches, remove })
 const Stored = z.object({ sealed: z.string() })
 const place = (clusterId: string) => ({ table: 'operation', column: 'arguments', owner: clusterId })
 
-/** How many servers are asked for a dry run at once. */
+/** How many dry runs are requested at once. */
 const atOnce = 4
 
 /** The named servers in the given order; by default all of them. */
@@ -27,7 +27,7 @@ function chosenOf({ state }: Pick<ChangeView, 'state'>, { node_ids }: Change): {
   return { chosen, strange: new Set(node_ids).size - chosen.length }
 }
 
-/** What is wrong with the change itself. */
+/** Why the change itself is invalid, or null. */
 function problemOf({ patches, remove }: Change): string | null {
   const names = [...patches.map((p) => p.name), ...remove]
   if (names.length === 0) return 'Name a patch to add, to change or to remove'

@@ -23,7 +23,7 @@ const planOf = async (more: object) => {
 }
 const workloadDisks = async () => (await world.cluster(cluster.id)).servers.find((s) => s.node_id === node.id)!.workload_disks
 
-/** Makes the change, with a confirmation of each disk that the plan asks for. */
+/** Makes the change and confirms each disk that its plan lists. */
 const make = async (more: object) => {
   const plan = await planOf(more)
   const confirmed = plan.disks.flatMap((d) => d.by ?? [])
@@ -53,7 +53,7 @@ test('an added disk is recorded, and a disk with content must be confirmed first
   expect(await workloadDisks()).toEqual([first, second])
 })
 
-test('a removed disk is wiped only if that was asked for, and the other one keeps its content', async () => {
+test('a removed disk is wiped only on request, and the other disk keeps its content', async () => {
   expect(await make({ remove: [second] })).toMatchObject({ status: 'done' })
   expect(await workloadDisks()).toEqual([first])
   expect([contentOf(first), contentOf(second)]).toEqual(['ext4', 'xfs'])

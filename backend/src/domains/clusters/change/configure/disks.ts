@@ -1,4 +1,4 @@
-/** Changes the workload disks of a server. Adding names a disk, as at the creation of a cluster; removing wipes only if that was asked for. */
+/** Changes the workload disks of a server. An added disk is only recorded, as in the creation of a cluster. A removed disk is wiped only on request. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { canWipe, type ConfirmedDisk, devicePath, emptyContent, contentOf, type DiskFacts } from '#contract/servers/disks.ts'
@@ -15,7 +15,7 @@ import { checkReachable } from './servers.ts'
 type Change = ChangeOf<'disks'>
 const titles = changeTable.clusterDisks.steps
 
-/** What is wrong with the named disks, or null. */
+/** Why the named disks can't be added or removed, or null. */
 function problemOf(m: store.MemberRow, server: Pick<ServerFacts, 'name' | 'disks' | 'system_disk'>, { add, remove }: Change): string | null {
   const known = server.disks.map((d) => d.device)
   if (add.length + remove.length === 0) return 'Name a disk to add or to remove'
@@ -31,7 +31,7 @@ function problemOf(m: store.MemberRow, server: Pick<ServerFacts, 'name' | 'disks
   return strange === undefined ? null : `${strange} is no workload disk of ${server.name}`
 }
 
-/** The disk that was chosen under this path, under its current one. */
+/** The current path of the disk that was chosen under this path. */
 const found = <T extends DiskFacts>(m: store.MemberRow, device: string, now: readonly T[]): T | undefined => {
   const wwid = m.disk_wwids[device]
   return now.find((d) => (wwid === undefined ? devicePath(d.id) === device : d.wwid === wwid))
@@ -53,7 +53,7 @@ async function wipe(turn: ChangeTurn<Change>, m: store.MemberRow, device: string
       if (!disk) return `${m.name} no longer has ${device}. Nothing was wiped`
       const now = devicePath(disk.id)
       if (now === system) return `Talos is installed on ${now} of ${m.name}. Nothing was wiped`
-      // Also after an attempt whose answer was lost.
+      // The disk is also empty after an earlier attempt whose answer was lost.
       if (contentOf(disk) === emptyContent) return null
       const allowed = canWipe([{ server: m.name, disks, devices: [now], kept: system ?? null }], confirmationsOf(turn, [disk]))
       if (!allowed.ok) return allowed.reason
@@ -112,7 +112,7 @@ export const disks: ChangeKind<Change> = {
       const m = memberOf(turn, nodeId!)
       const [server] = await turn.parts.servers.forPlan(turn.parts.db, [nodeId!])
       const added = server!.disks.filter((d) => add.includes(d.device))
-      // What is recorded as agreed is the content that a user has seen.
+      // The recorded confirmation is of the content that the user saw.
       const allowed = canWipe([{ server: m.name, disks: server!.disks, devices: add, kept: server!.system_disk }], confirmationsOf(turn, added))
       if (!allowed.ok) return { failed: allowed.reason }
       await write(turn, async (tx) => {

@@ -25,7 +25,7 @@ const configOf = (node: { id: string }) => world.machine(node).disk.state.config
 const boots = (node: { id: string }) => world.machine(node).disk.state.counters.boots
 const kubeconfig = async () => (await admin.call(clusterKubeconfig, { params })).answer!
 
-test('an endpoint that is in use, elsewhere or unchanged is refused with the reason', async () => {
+test('an endpoint that is in use, belongs to another server or is unchanged is refused with the reason', async () => {
   const { endpoint } = await world.cluster(cluster.id)
   expect(await refusal(to(endpoint))).toBe(`The endpoint is ${endpoint} already`)
   expect(await refusal(to(world.machine(spare!).plan.address))).toContain('which is no control plane of this cluster')
@@ -33,7 +33,7 @@ test('an endpoint that is in use, elsewhere or unchanged is refused with the rea
   expect(await refusal(to('nothing.invalid'))).toMatch(/^nothing\.invalid does not lead to the control planes: /)
 })
 
-test('both endpoints are valid until every server uses the new one; the old name then goes, and nothing restarts', async () => {
+test('both endpoints are valid until every server uses the new one, then the old one is removed from the certificates; no server restarts', async () => {
   const before = (await world.cluster(cluster.id)).endpoint
   const old = new URL(before).hostname
   const started = nodes.map(boots)

@@ -1,6 +1,6 @@
 /**
- * Changes the endpoint of the Kubernetes API without locking anybody out: first every control plane's certificate names both endpoints, then every server uses
- * the new one, and only then the old name goes. Steelyard itself calls the control planes' own addresses, which stay valid.
+ * Changes the endpoint of the Kubernetes API without an interruption: first every control plane's certificate names both endpoints, then every server uses the
+ * new one, and only then the old one is removed from the certificates. Steelyard itself calls the control planes' own addresses, which stay valid.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
@@ -39,7 +39,7 @@ const titles = changeTable.clusterEndpoint.steps
 const urlOf = ({ endpoint }: Change): string => endpointUrl(endpointHost(endpoint))
 const controlPlanes = (members: readonly store.MemberRow[]) => members.filter((m) => m.role === 'control_plane')
 
-/** The address rules of a new cluster, for the new endpoint. */
+/** Applies the address rules of a new cluster to the new endpoint. */
 async function addressCheck({ parts, state, facts }: ChangeView, change: Change): Promise<{ checks: Check[]; warnings: string[] }> {
   const { row } = state
   const host = endpointHost(change.endpoint)
@@ -54,7 +54,7 @@ async function addressCheck({ parts, state, facts }: ChangeView, change: Change)
   const checks: Check[] = []
   const warnings: string[] = []
   const asked = { virtual_ip: change.virtual_ip, servers: [] }
-  // The address that the control planes hold already as their virtual IP is in use by this cluster.
+  // An address that the control planes already hold as their virtual IP is in use by this cluster itself.
   const own = row.virtual_ip && endpointHost(row.endpoint) === host
   judgeEndpoint(
     host,
@@ -107,7 +107,7 @@ function groupsOf(members: readonly store.MemberRow[]): PlannedGroup[] {
   ]
 }
 
-/** Changes rows, renders the server's configuration and sends it. Safe to repeat. */
+/** Changes the rows with `before`, then renders the server's configuration and sends it. Safe to repeat. */
 async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unknown>, wanted?: string): Promise<StepResult> {
   const { parts, state } = turn
   const { name } = memberOf(turn, nodeId)
@@ -168,7 +168,7 @@ export const endpoint: ChangeKind<Change> = {
           'unfinished',
           !isThird,
           isThird
-            ? `A change to ${other} has not been completed: finish it, or change back to ${state.row.endpoint} first`
+            ? `A change to ${other} is unfinished: finish it, or change back to ${state.row.endpoint} first`
             : 'No other change of the endpoint is unfinished',
         ),
         check(
@@ -176,7 +176,7 @@ export const endpoint: ChangeKind<Change> = {
           adopted.length === 0,
           adopted.length === 0
             ? 'All configurations are made by Steelyard'
-            : `The configuration of ${listed(adopted)} was adopted as a whole, so its endpoint is changed by a patch`,
+            : `The configuration of ${listed(adopted)} was adopted as a whole: change its endpoint by a patch`,
         ),
         checkReachable(members, view.facts),
         ...checks,
@@ -190,7 +190,7 @@ export const endpoint: ChangeKind<Change> = {
 
   async begin(tx, { view, change }) {
     const { row } = view.state
-    // A change back to the current endpoint keeps the unfinished one valid until every server has left it.
+    // During a change back, the unfinished endpoint stays valid until no server uses it.
     if (row.endpoint !== urlOf(change))
       await updateCluster(view.parts, tx, system, row.id, { other_endpoint: urlOf(change), other_virtual_ip: change.virtual_ip })
   },

@@ -9,7 +9,7 @@ const deadlineMs = 5_000
 
 /**
  * `api`: an API server of the cluster answers. `unnamed`: it answers, but its certificate does not name the endpoint yet. `strange`: something else answers.
- * `silent`: nothing answers, or Steelyard may not ask.
+ * `silent`: nothing answers, or Steelyard may not connect to the address.
  */
 export type Reached = { readonly kind: 'api' } | { readonly kind: 'unnamed' | 'strange' | 'silent'; readonly why: string }
 
@@ -19,7 +19,7 @@ async function addressesOf(host: string): Promise<string[]> {
   return parseAddress(host) === null ? (await lookup(host, { all: true })).map((one) => one.address) : [host]
 }
 
-/** One TLS handshake. Nothing is sent. */
+/** Makes one TLS handshake and sends no request. */
 function shake(address: string, host: string, ca: string, signal: AbortSignal): Promise<Reached> {
   return new Promise((resolve) => {
     const servername = parseAddress(host) === null ? { servername: host } : {}
@@ -41,7 +41,7 @@ function shake(address: string, host: string, ca: string, signal: AbortSignal): 
   })
 }
 
-/** Asks every address of the endpoint. The worst answer counts. */
+/** Tries every address of the endpoint and returns the worst result. */
 export async function reach({ dial, secrets }: Pick<CoreParts, 'dial' | 'secrets'>, clusterId: string, host: string, signal: AbortSignal): Promise<Reached> {
   const { ca } = (await secrets.kubernetesAdmin(clusterId))!
   let addresses: string[]

@@ -1,4 +1,4 @@
-/** Steps that several changes of configurations share: servers are taken one after another, and each is tried, drained if it restarts, and waited for. */
+/** Steps that several changes of configurations share. Servers are changed one after another: dry run, drain if the server restarts, send, wait until it runs. */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { sendingSteps as titles } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
@@ -11,13 +11,13 @@ import { type ChangeTurn, check, keyOf, memberOf, type PlannedGroup, type StepAt
 import { etcdHealthy } from '../shared/etcd.ts'
 import { drain, nodeReady, uncordon } from '../shared/drain.ts'
 
-/** Servers that belong to the cluster, workers first: a mistake then meets a worker before a member of etcd. */
+/** Servers that belong to the cluster, workers first, so that a wrong configuration breaks a worker before a member of etcd. */
 export const workersFirst = (members: readonly MemberRow[]): MemberRow[] => {
   const here = members.filter(isWanted)
   return [...here.filter((m) => m.role === 'worker'), ...here.filter((m) => m.role === 'control_plane')]
 }
 
-/** Whether all servers of a change can be configured now. */
+/** Check: all servers of the change have joined and answer. */
 export function checkReachable(members: readonly MemberRow[], facts: ReadonlyMap<string, ServerFacts>): Check {
   const ill = members.flatMap(({ node_id, name }) => {
     const server = facts.get(node_id)
@@ -52,10 +52,10 @@ interface Sending<C> {
   readonly before?: (tx: Tx, turn: ChangeTurn<C>, nodeId: string) => Promise<void>
 }
 
-/** Whether the plan lets the server restart: then its workload was moved. */
+/** Whether the plan says that the server restarts, so that it was drained. */
 const drains = ({ operation }: ChangeTurn, nodeId: string): boolean => operation.steps.some((s) => s.key === keyOf('drain', nodeId))
 
-/** What a delivery without a restart means for its step; null if the machine has the configuration. */
+/** The result of a step that sends a configuration; null if the machine has the configuration. */
 export function notHeld(sent: Delivery, name: string): StepResult | null {
   switch (sent.kind) {
     case 'held':
@@ -77,7 +77,7 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
       await before?.(tx, turn, nodeId)
       await turn.parts.patches.rolling.prepare(tx, turn.state.row.id, nodeId, set(turn.change))
     })
-  /** A refused configuration doesn't stay the wanted one. */
+  /** Makes the previous patches the wanted ones again after a refusal. */
   const takeBack = (turn: ChangeTurn<C>, nodeId: string): Promise<unknown> =>
     write(turn, (tx) => turn.parts.patches.rolling.prepare(tx, turn.state.row.id, nodeId))
 
@@ -95,7 +95,7 @@ export function sendingSteps<C>({ set = () => noChange, before }: Sending<C>) {
       if (tried.kind === 'silent') return { waiting: tried.reason, isSafe: true }
       if (tried.kind === 'ready' && tried.reboots && !drains(turn, nodeId!)) {
         await takeBack(turn, nodeId!)
-        return { failed: `${name} would now restart, which the plan did not say: look at a new plan` }
+        return { failed: `${name} would have to restart, which the plan did not say: make a new plan` }
       }
       if (tried.kind === 'refused' || tried.kind === 'changed' || tried.kind === 'needs_reboot') {
         await takeBack(turn, nodeId!)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readDeprecated } from './apis.ts'
 
-test('a line of the metric names the API and the release that removes it', () => {
+test('a line of the metric is read as the API and the release that removes it', () => {
   const line = (labels: string, value = '1') => `apiserver_requested_deprecated_apis{${labels}} ${value}`
   const flows = 'group="flowcontrol.apiserver.k8s.io",removed_release="1.32",resource="flowschemas",subresource="",version="v1beta3"'
   expect(readDeprecated(line(flows))).toEqual({ api: 'flowschemas of flowcontrol.apiserver.k8s.io/v1beta3', removedIn: 32 })

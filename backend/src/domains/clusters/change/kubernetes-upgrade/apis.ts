@@ -1,6 +1,6 @@
 /**
- * Deprecated APIs that programs still call. Each API server counts them in the metric `apiserver_requested_deprecated_apis`, with the release that no longer
- * serves them, since it started (Kubernetes, "API deprecation guide").
+ * Deprecated APIs that programs still call. Each API server has a metric of the deprecated APIs that were called since it started,
+ * `apiserver_requested_deprecated_apis`, with the release that no longer serves them (Kubernetes, "API deprecation guide").
  */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { printable, within } from '../../../../kubernetes/client.ts'
@@ -18,7 +18,7 @@ export interface DeprecatedApi {
   readonly removedIn: number | null
 }
 
-/** Reads one line of the metric; undefined if it is another line or counts nothing. */
+/** Reads one line of the metric; undefined for another line and for a count of 0. */
 export function readDeprecated(line: string): DeprecatedApi | undefined {
   const start = `${metric}{`
   const end = line.lastIndexOf('} ')
@@ -35,7 +35,7 @@ export function readDeprecated(line: string): DeprecatedApi | undefined {
   return { api: `${resource} of ${group ? `${group}/` : ''}${version}`, removedIn: removed ? Number(removed[1]) : null }
 }
 
-/** Asks every API server. @throws KubernetesError */
+/** Reads the metric of every API server. @throws KubernetesError */
 async function deprecatedApis({ parts, state, signal }: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<DeprecatedApi[]> {
   const api = await kubernetesOf(parts, state)
   const targets = await factsOf(parts, parts.db, controlPlanesOf(state.members))
@@ -44,7 +44,7 @@ async function deprecatedApis({ parts, state, signal }: Pick<ChangeView, 'parts'
   return [...new Map(all.map((one) => [one.api, one])).values()].toSorted((a, b) => (a.api < b.api ? -1 : 1))
 }
 
-/** Checks that nobody calls an API that the new minor no longer serves. `accepted`: a user accepts that these calls fail. */
+/** Checks that no program calls an API that the new minor no longer serves. `accepted`: the user accepts that these calls fail. */
 export async function checkApis(view: ChangeView, minor: number, accepted: boolean): Promise<{ checks: Check[]; warnings: string[] }> {
   const used = await deprecatedApis(view)
   const gone = used.filter(({ removedIn }) => removedIn !== null && removedIn <= minor)

@@ -1,4 +1,4 @@
-/** Steps that bring the programs of Kubernetes to another version, server by server: each gets a configuration with the new image, and is waited for. */
+/** Steps that upgrade the components of Kubernetes, server by server: send a configuration with the new image, and wait until the component runs it. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
@@ -16,7 +16,7 @@ import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
 type Turn = ChangeTurn<ChangeOf<'upgradeKubernetes'>>
 type Program = Exclude<keyof MachineImages, 'install'>
 
-/** A pull may take long; the machine goes on with it after this limit, and the step asks again. */
+/** Time limit of one call in ms. A pull may take longer: the machine continues it after the limit, and the step calls again. */
 const pullDeadlineMs = 110_000
 
 /** The images that the newest configuration of a server names; null if it has none. */
@@ -33,14 +33,14 @@ const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string 
     const now = await imagesNow(parts, tx, state.row.id, nodeId)
     const image = imageFor(program, now?.[program], change.version)
     if (now === null || image === null) return `${name} names its image of ${program} by a digest or a tag without a version: change the patch that sets it`
-    // All images are stored, so that the comparison with the machine finds none that others have changed.
+    // All images are stored, so that none of them counts as drift in the comparison with the machine.
     const images = JSON.stringify({ ...now, [program]: image })
     await store.updateMember(tx, state.row.id, nodeId, { images })
     const rendered = await parts.patches.rolling.prepare(tx, state.row.id, nodeId)
     return rendered && imagesOf(rendered.yaml)[program] === image ? null : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
   })
 
-/** Sends the configuration with the new image. Null if the machine has it. */
+/** Sends the configuration with the new image. Returns null once the machine has it. */
 async function give(turn: Turn, nodeId: string, program: Program): Promise<StepResult | null> {
   const problem = await setImage(turn, nodeId, program)
   if (problem !== null) return { failed: problem }
@@ -49,7 +49,7 @@ async function give(turn: Turn, nodeId: string, program: Program): Promise<StepR
   return notHeld(sent, memberOf(turn, nodeId).name)
 }
 
-/** The image of kube-proxy, which the control planes name; null if the cluster runs without it. */
+/** The image of kube-proxy in the configurations of control planes; null if the cluster runs without kube-proxy. */
 async function proxyImage({ parts, state }: Turn): Promise<string | undefined | null> {
   const [controlPlane] = controlPlanesOf(state.members)
   const newest = controlPlane && (await store.newestConfig(parts.db, state.row.id, controlPlane.node_id))
@@ -59,7 +59,7 @@ async function proxyImage({ parts, state }: Turn): Promise<string | undefined | 
   return isDisabled ? null : imagesOf(config).proxy
 }
 
-/** The images that a server will run, and who runs them: Talos itself (the kubelet), or Kubernetes. */
+/** The images that a server will run, and what runs them: Talos itself (the kubelet), or Kubernetes. */
 async function imagesToPull(turn: Turn, nodeId: string): Promise<{ image: string; by: 'system' | 'cri' }[]> {
   const { version } = turn.change
   const now = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId)) ?? {}
@@ -105,7 +105,7 @@ function whyNot(found: unknown, what: string, image: string): string | null {
   return `${what} is not ready${why ? `: ${printable(why)}` : ''}`
 }
 
-/** Step `kube-apiserver/<node id>` and its like: the new image, and the pod runs it. */
+/** Steps `kube-apiserver/<node id>`, `kube-controller-manager/…` and `kube-scheduler/…`: set the new image and wait until the pod runs it. */
 export const staticPod =
   (pod: StaticPod) =>
   async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => {
@@ -118,10 +118,10 @@ export const staticPod =
     return why === null ? 'done' : { waiting: why, againMs: 1_000 }
   }
 
-/** Step `kube-proxy/<node id>`: the control plane writes the new image into its manifest of kube-proxy. */
+/** Step `kube-proxy/<node id>`: set the new image, which the control plane writes into its manifest of kube-proxy. */
 export const proxy = async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => (await give(turn, nodeId!, 'proxy')) ?? 'done'
 
-/** Step `kubelet/<node id>`: the new image, and Kubernetes reports the new version as Ready. */
+/** Step `kubelet/<node id>`: set the new image and wait until Kubernetes reports the node as Ready with the new version. */
 export async function kubelet(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const given = await give(turn, nodeId!, 'kubelet')
@@ -132,5 +132,5 @@ export async function kubelet(turn: Turn, { nodeId }: StepAt): Promise<StepResul
   const info = isRecord(node) && isRecord(node['status']) ? node['status']['nodeInfo'] : undefined
   const runs = isRecord(info) && typeof info['kubeletVersion'] === 'string' ? info['kubeletVersion'] : ''
   if (bare(runs) === bare(turn.change.version)) return 'done'
-  return { waiting: `The kubelet of ${name} still is ${printable(runs) || 'not seen'}`, againMs: 1_000 }
+  return { waiting: `The kubelet of ${name} still runs ${printable(runs) || 'an unknown version'}`, againMs: 1_000 }
 }

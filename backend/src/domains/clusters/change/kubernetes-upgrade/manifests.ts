@@ -1,6 +1,6 @@
 /**
- * The objects that Talos maintains in a cluster (kube-proxy, CoreDNS, Flannel, roles). Talos only creates them, so an upgrade brings existing ones up to date,
- * by server-side apply as Talos's field manager (Talos `pkg/cluster/kubernetes/talos_managed.go`, syncManifestsSSA). Nothing is deleted.
+ * The objects that Talos maintains in a cluster (kube-proxy, CoreDNS, Flannel, roles). Talos itself only creates missing ones, so an upgrade updates existing
+ * ones by server-side apply as Talos's field manager (Talos `pkg/cluster/kubernetes/talos_managed.go`, syncManifestsSSA). Nothing is deleted.
  */
 import { stringify } from 'yaml'
 import { unifiedDiff } from '#contract/servers/diff.ts'
@@ -28,7 +28,7 @@ export const nameOf = ({ body }: Manifest): string => textOf(part(body, 'metadat
 /** Namespaces and definitions of kinds come first, because other objects need them. */
 const rank = ({ body }: Manifest): number => (body['kind'] === 'Namespace' ? 0 : body['kind'] === 'CustomResourceDefinition' ? 1 : 2)
 
-/** The objects that this control plane wants in the cluster. `images`: images by their current names, which the upgrade changes. @throws TalosError */
+/** The manifests that this control plane reports. @throws TalosError */
 export async function readManifests(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, nodeId: string): Promise<Manifest[]> {
   const { items } = await talosOf(view, nodeId, (client) => client.list(resources.manifest))
   const objects = items.flatMap(({ spec }) => spec.items.flatMap(({ object }) => (object ? [object as Body] : [])))
@@ -50,14 +50,14 @@ export const proxyImageOf = (manifests: readonly Manifest[]): string | undefined
   return isRecord(first) ? textOf(first['image']) : undefined
 }
 
-/** The manifests with another image, as they will be after the configuration has changed. */
+/** The manifests with another image, as they will be after the change of the configuration. */
 export const withImage = (manifests: readonly Manifest[], before: string, after: string): Manifest[] =>
   manifests.map((m) => ({
     ...m,
     body: JSON.parse(JSON.stringify(m.body, (key, value: unknown) => (key === 'image' && value === before ? after : value))) as Body,
   }))
 
-/** Paths of kinds, asked once per group and version. */
+/** Paths of kinds, read once per group and version. */
 export function objectPaths(api: Kubernetes, signal: AbortSignal) {
   const known = new Map<string, Promise<unknown>>()
   return async ({ body, title }: Manifest): Promise<string> => {
@@ -82,7 +82,7 @@ function asApplied({ body }: Manifest, talosVersion: string): Body {
   return { ...body, metadata: { ...metadata, annotations: { ...part(metadata, 'annotations'), ...owner } } }
 }
 
-/** An object without what Kubernetes fills in, and without the values of a Secret. */
+/** An object without the fields that Kubernetes fills in, and without the values of a Secret. */
 function shown(object: unknown): string {
   if (!isRecord(object)) return ''
   const { status: _status, data, stringData: _text, ...rest } = object
@@ -114,7 +114,7 @@ export async function applyManifests(api: Kubernetes, manifests: readonly Manife
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-/** Why the workload of a manifest doesn't run everywhere in its new form yet, or null. */
+/** Why the workload of a manifest is not rolled out yet, or null. */
 function whyNotRolledOut(found: unknown, title: string): string | null {
   const [status, spec] = [part(found, 'status'), part(found, 'spec')]
   const isSeen = numberOf(status['observedGeneration']) >= numberOf(part(found, 'metadata')['generation'])
@@ -126,7 +126,7 @@ function whyNotRolledOut(found: unknown, title: string): string | null {
   return `${title}: ${updated} of ${wanted} pods are updated, ${available} run`
 }
 
-/** Why the DaemonSets and Deployments among the manifests don't run everywhere yet, or null. @throws KubernetesError */
+/** Why the DaemonSets and Deployments among the manifests are not rolled out yet, or null. @throws KubernetesError */
 export async function rolloutProblem(api: Kubernetes, manifests: readonly Manifest[], signal: AbortSignal): Promise<string | null> {
   const pathOf = objectPaths(api, signal)
   for (const manifest of manifests.filter(({ body }) => body['kind'] === 'DaemonSet' || body['kind'] === 'Deployment')) {

@@ -8,7 +8,7 @@ test.each([
   ['1.35.4', '1.35.9'],
   ['1.36.3', '1.36.3'],
   ['1.34.9', 'v1.35.4'],
-])('Kubernetes %s may become %s', (from, to) => {
+])('Kubernetes %s can be upgraded to %s', (from, to) => {
   expect(problem(from, to)).toBeNull()
 })
 
@@ -17,11 +17,11 @@ test.each([
   ['1.36.3', '1.35.4', "The cluster runs Kubernetes 1.36.3: Kubernetes can't go back to 1.35.4, because its objects may be stored in newer forms"],
   ['1.36.3', '1.36.1', "The cluster runs Kubernetes 1.36.3: Kubernetes can't go back to 1.36.1, because its objects may be stored in newer forms"],
   ['1.36.3', '1.37.0', 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.37.0'],
-])('Kubernetes %s must not become %s', (from, to, message) => {
+])('Kubernetes %s can not be upgraded to %s', (from, to, message) => {
   expect(problem(from, to)).toBe(message)
 })
 
-test('every server must run a Talos that supports the version', () => {
+test('every server must run a Talos version that supports the Kubernetes version', () => {
   expect(problem('1.35.4', '1.36.3', ['v1.13.9', 'v1.12.11'])).toBe('Talos 1.12 runs Kubernetes 1.30 to 1.35, not 1.36.3')
 })
 

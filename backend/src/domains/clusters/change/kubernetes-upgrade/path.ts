@@ -1,8 +1,8 @@
-/** Which Kubernetes version may follow which, and the image names of a version. Pure. */
+/** Allowed upgrades of Kubernetes, and the image names of a version. Pure. */
 import { type MachineImages } from '#talos/config/compare.ts'
 import { images as defaults, kubernetesProblem } from '#talos/versions.ts'
 
-/** The programs of a control plane in the order of the upgrade: an API server is never older than the programs that call it ("Version Skew Policy"). */
+/** The components of a control plane in the order of the upgrade: an API server must not be older than its clients (Kubernetes, "Version Skew Policy"). */
 export const staticPods = { 'kube-apiserver': 'apiServer', 'kube-controller-manager': 'controllerManager', 'kube-scheduler': 'scheduler' } as const
 export type StaticPod = keyof typeof staticPods
 
@@ -24,7 +24,7 @@ export function pathProblem({ from, to, talos }: { readonly from: string; readon
   return null
 }
 
-/** A digest in place of a tag names one build for ever. */
+/** An image with a digest always names the same build. */
 const pinned = /@sha256:/
 const tagged = /^(.*?)(?::v?\d+\.\d+\.\d+(-fat|-slim)?)?$/
 

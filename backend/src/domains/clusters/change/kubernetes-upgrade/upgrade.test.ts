@@ -30,7 +30,7 @@ describe('an upgrade that is not allowed', () => {
   test.each([
     ['1.34.9', "The cluster runs Kubernetes 1.35.4: Kubernetes can't go back to 1.34.9, because its objects may be stored in newer forms"],
     ['1.37.0', 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.37.0'],
-  ])('to %s says why', async (version, message) => {
+  ])('to %s is refused with the reason', async (version, message) => {
     expect((await planOf(to(version))).checks.find((c) => !c.ok)?.message).toBe(message)
   })
 })
@@ -53,7 +53,7 @@ test('the plan updates the control planes program by program, then the kubelets,
   expect((await planOf(to('1.36.3', { drain: true }))).groups.filter((g) => g.drains)).toHaveLength(5)
 })
 
-test('an API that the new version no longer serves is named, unless its failure is accepted; one that goes later is a warning', async () => {
+test('calls of an API that the new version no longer serves refuse the upgrade unless they are accepted; an API that is removed later is a warning', async () => {
   const hand = handOn(world.simulator.world, cluster.name)!
   hand.callDeprecated({ group: 'resource.k8s.io', version: 'v1alpha3', resource: 'resourceclaims', subresource: '', removed_release: '1.36' })
   hand.callDeprecated({ group: '', version: 'v1', resource: 'componentstatuses', subresource: '', removed_release: '1.40' })
@@ -67,7 +67,7 @@ test('an API that the new version no longer serves is named, unless its failure 
   expect(accepted.warnings[0]).toContain('resourceclaims of resource.k8s.io/v1alpha3')
 })
 
-test('a missing image stops the upgrade before anything changes, and a retry goes on when it is there', async () => {
+test('a missing image stops the upgrade before anything changes, and a retry continues once the image exists', async () => {
   const worker = nodes[4]!
   const before = nodes.map(imagesAt)
   await addFault(world.machine(worker), { kind: 'image-missing', image: 'kubelet:v1.36.3' })
@@ -76,7 +76,7 @@ test('a missing image stops the upgrade before anything changes, and a retry goe
   expect(failed).toMatchObject({ status: 'failed', reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`) })
   expect(nodes.map(imagesAt)).toEqual(before)
   await clearFaults(world.machine(worker))
-  // The answer of one control plane to its new configuration is lost.
+  // The response of one control plane to its new configuration is lost.
   await addFault(world.machine(nodes[1]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
   const started = nodes.map(boots)
   await admin.call(operationRetry, { params: { id }, body: {} })

@@ -1,6 +1,6 @@
 /**
- * Upgrades Kubernetes as Talos's own `upgrade-k8s` does (Talos `pkg/cluster/kubernetes`): each program of the control planes one server after another, then
- * kube-proxy, then the kubelets, then the objects that Talos maintains. No server restarts.
+ * Upgrades Kubernetes in the order of `talosctl upgrade-k8s` (Talos `pkg/cluster/kubernetes`): each component of the control planes, one server after another,
+ * then kube-proxy, then the kubelets, then the objects that Talos maintains. No server restarts.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
@@ -28,7 +28,7 @@ type Turn = ChangeTurn<Change>
 const titles = changeTable.clusterUpgradeKubernetes.steps
 const pods = Object.keys(staticPods) as StaticPod[]
 
-/** Servers whose configuration or image names stand in the way. */
+/** Settings and images in the configurations of servers that prevent the upgrade. */
 async function configurationProblems(view: ChangeView, members: readonly store.MemberRow[], version: string): Promise<{ removed: string[]; images: string[] }> {
   const { parts, state } = view
   const removed: string[] = []
@@ -45,7 +45,7 @@ async function configurationProblems(view: ChangeView, members: readonly store.M
   return { removed, images }
 }
 
-/** What the manifests will change. A cluster whose API doesn't answer has no difference to show; another check says so. */
+/** The changes of the manifests. If the Kubernetes API doesn't answer, there is no difference to show; another check reports that. */
 async function manifestsToCome(view: ChangeView, m: store.MemberRow, version: string) {
   try {
     const manifests = await readManifests(view, m.node_id)
@@ -65,7 +65,7 @@ const talosOf = ({ facts, state }: Pick<ChangeView, 'facts' | 'state'>, m: store
 
 function groupsOf(members: readonly store.MemberRow[], drains: boolean): PlannedGroup[] {
   const controlPlanes = members.filter((m) => m.role === 'control_plane')
-  // Kubelets of control planes first, as Talos does: they are no newer than the API servers, and fewer.
+  // Kubelets of control planes come first, as in Talos.
   const inOrder = [...controlPlanes, ...members.filter((m) => m.role === 'worker')]
   const group = (m: store.MemberRow, prefixes: readonly (keyof typeof titles)[], drained = false): PlannedGroup => ({
     node_id: m.node_id,
@@ -121,7 +121,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     const from = state.row.kubernetes_version
     const path = pathProblem({ from, to: version, talos: members.map((m) => talosOf(view, m)) })
     const reachable = checkReachable(members, view.facts)
-    const first = [check('path', path === null, path ?? `Kubernetes ${bare(from)} may become ${version}`), reachable]
+    const first = [check('path', path === null, path ?? `Kubernetes ${bare(from)} can be upgraded to ${version}`), reachable]
     if (first.some((c) => !c.ok)) return { checks: first, groups: [] }
 
     const { removed, images } = await configurationProblems(view, members, version)
@@ -171,7 +171,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
   },
 
   async end(tx, { parts, state, change }) {
-    // Also after a cancel at the last steps: the version is that of the kubelets.
+    // This also applies to a cancel during the last steps: the cluster's version is the version of its kubelets.
     const version = bare(change.version)
     const members = (await store.members(tx, state.row.id)).filter(store.isWanted)
     if (members.every((m) => versionOf(m.images?.kubelet) === version)) await updateCluster(parts, tx, system, state.row.id, { kubernetes_version: version })

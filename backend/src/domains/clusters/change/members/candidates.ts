@@ -1,4 +1,4 @@
-/** The servers that join a cluster which runs: the checks of a creation that apply, their reservation, and the steps of the plan. */
+/** Servers that join a running cluster: the checks of a creation that apply, their reservation, and the steps of the plan. */
 import { contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { type Check, type ClusterServer, endpointHost } from '#contract/clusters/clusters.ts'
 import { joiningSteps } from '#contract/clusters/steps.ts'
@@ -55,7 +55,7 @@ async function judge({ parts, state: { row } }: Around, on: Db | Tx, asked: read
   return { findings, warnings, chosen }
 }
 
-/** The networks of pods and services were checked against the servers of the creation; this server is new to them. */
+/** Why the server's addresses conflict with the pod and service networks, or null. The creation checked them for its own servers only. */
 function networkProblem(
   { pod_cidr, service_cidr }: Pick<store.ClusterRow, 'pod_cidr' | 'service_cidr'>,
   { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
@@ -69,9 +69,9 @@ function networkProblem(
 }
 
 const adoptedWarning =
-  'The cluster was made without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
+  'The cluster was created without Steelyard: new servers get the configuration that Steelyard generates. Give them the patches that they need first'
 
-/** For the plan: checks, warnings, and the servers with their defaults. */
+/** The part of a plan about new servers: checks, warnings, and the servers with their defaults. */
 export async function judgeJoining(view: ChangeView, asked: readonly ClusterServer[], { nodes }: Pick<Outlook, 'nodes'>, returning?: ReadonlySet<string>) {
   const { findings, warnings, chosen } = await judge(view, view.parts.db, asked, returning)
   const taken = typeof nodes === 'string' ? undefined : chosen.find((s) => nodes.has(s.name))
@@ -92,7 +92,7 @@ export async function judgeJoining(view: ChangeView, asked: readonly ClusterServ
   }
 }
 
-/** Control planes join one at a time, because etcd takes one learner at a time. Workers come last and begin together, so their order is only that of the steps. */
+/** Control planes join one at a time, because etcd accepts one learner at a time. Workers come last and join in parallel; their groups only order the steps. */
 export const joiningGroups = (chosen: readonly ChosenServer[]): PlannedGroup[] =>
   [...chosen.filter((s) => s.role === 'control_plane'), ...chosen.filter((s) => s.role === 'worker')].map((s) => ({
     node_id: s.node_id,
@@ -101,10 +101,10 @@ export const joiningGroups = (chosen: readonly ChosenServer[]): PlannedGroup[] =
     steps: joiningStepsOf(s).map(({ key, title }) => ({ key, title })),
   }))
 
-/** How long the steps of a joining server may take, in ms. Longer than the server's own limits (`decide-server.ts`), whose reasons say more. */
+/** Time limits of the steps of a joining server, in ms. They are longer than the server's own limits (`decide-server.ts`), whose failures have better reasons. */
 export const joiningPatienceMs = Object.fromEntries(Object.keys(joiningSteps).map((place) => [place, 45 * 60_000]))
 
-/** Reserves the servers. They wait until the change reaches them. @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed */
+/** Reserves the servers. Nothing is sent to them until the change reaches them. @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed */
 export async function reserve(
   tx: Tx,
   {
@@ -140,7 +140,7 @@ export async function reserve(
   })
   const members = await store.members(tx, row.id)
   const from = Math.max(-1, ...members.map((m) => m.position)) + 1
-  // The old row of a server that was in this cluster before is deleted: the server no longer has the configuration from that time.
+  // A server that was in this cluster before still has its old row. It is deleted, because the server no longer has that configuration.
   for (const s of chosen) if (members.some((m) => m.node_id === s.node_id)) await store.dropMember(tx, row.id, s.node_id)
   await store.insertMembers(
     tx,

@@ -1,4 +1,4 @@
-/** The steps of a server that leaves a cluster which stays, as a part of a change. Its own reconciler resets it (`member/`). */
+/** Steps of a change that remove a server from its cluster. The server's own reconciler (`member/`) resets it. */
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { removeFromEtcd, removeFromKubernetes, whyNotNow, whyStay } from '../../leave/etcd.ts'
@@ -9,15 +9,15 @@ import { type ChangeKind, type ChangeTurn, keyOf, type PlannedGroup, type StepAt
 import { drain, uncordon } from '../shared/drain.ts'
 import { followed, hasFailedNow, rowOf, wakeMember } from './joining.ts'
 
-/** Why the reset of a server that is removed without one is skipped. */
+/** Reason of the skipped reset of a server that is removed by force. */
 const silent = 'The server has not answered; as soon as it answers, it is reset and released'
 const againMs = 2_000
 
-/** A server that never had a configuration is released at once; a user may also have removed the server by force meanwhile. */
+/** Reason of the skipped reset of a server that never had a configuration, or that a user has removed by force meanwhile. */
 const unwiped = 'The server was released without a reset'
 const isReleasedUnwiped = (m: store.MemberRow): boolean => m.released_at !== null && m.wiped_at === null && m.reset_intent_at === null
 
-/** Steps of a server that answers: drained, reset, then removed from etcd and Kubernetes. After a cancel it runs workload again. */
+/** Steps of a server that answers: drain, reset, then removal from etcd and Kubernetes. After a cancel the server is uncordoned. */
 export function departingGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
   const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(({ key, title }) => ({ key, title }))
   const titles = changeTable.clusterShrink.steps
@@ -30,7 +30,7 @@ export function departingGroup(m: store.MemberRow, keepsDisks: boolean): Planned
   }
 }
 
-/** Steps of a server that doesn't answer: it is removed from etcd and Kubernetes first, and reset when it answers. */
+/** Steps of a server that doesn't answer: removal from etcd and Kubernetes now, reset when it answers. */
 export function silentGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGroup {
   const steps = leavingStepsOf({ ...m, workload_disks: keepsDisks ? [] : m.workload_disks }).map(({ key, title }) => ({ key, title }))
   const isForgetting = ({ key }: { key: string }) => key.startsWith('forget-')
@@ -43,13 +43,13 @@ export function silentGroup(m: store.MemberRow, keepsDisks: boolean): PlannedGro
   }
 }
 
-/** Tells the server's own reconciler that the server leaves. `operationId`: null if the server does not answer, so that its reset has no time limit. */
+/** Marks the server as leaving, so that its own reconciler resets it. `operationId`: null if the server does not answer, so that its reset has no time limit. */
 const order = (turn: ChangeTurn, m: store.MemberRow, operationId: string | null, keepsDisks: boolean): Promise<void> =>
   write(turn, async (tx) => {
     const now = await store.member(tx, m.cluster_id, m.node_id)
     if (!now || now.released_at !== null) return
     await store.updateMember(tx, m.cluster_id, m.node_id, {
-      // A server that an earlier change has left half way may be wiped already.
+      // A server may have been wiped already by an earlier change that ended half way.
       ...(now.wanted === 'joined' && { at: 'reset', reset_intent_at: null, reset_sent_at: null, wiped_at: null }),
       wanted: 'released',
       waits: false,
@@ -64,11 +64,11 @@ const order = (turn: ChangeTurn, m: store.MemberRow, operationId: string | null,
     await wakeMember(turn, tx, m)
   })
 
-/** Whether the server has yet to be told by this change. */
+/** Whether this change has not marked the server as leaving yet. */
 const isUntold = ({ operation }: ChangeTurn, m: store.MemberRow): boolean =>
   m.released_at === null && (m.wanted === 'joined' || (m.operation_id !== null && m.operation_id !== operation.id))
 
-/** Retries a leaving server after a failure. */
+/** Clears the failure of a leaving server, so that its reconciler tries again. */
 const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
   write(turn, async (tx) => {
     await store.updateMember(tx, m.cluster_id, m.node_id, { failed_at: null, failure: null, resets: 0, at_since: new Date(turn.job.now()) })
@@ -78,11 +78,11 @@ const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
 
 interface Departing {
   readonly keepsDisks: boolean
-  /** The server stays reserved after its wipe, because it joins again. */
+  /** True: the server stays reserved after its wipe, because it joins again. */
   readonly staysReserved: boolean
 }
 
-/** Why the server must not leave now, asked of etcd right before. */
+/** Why the server must not leave now, or null. Reads the members from etcd, so call it right before the reset. */
 async function refusal({ parts, state, job }: ChangeTurn, m: store.MemberRow): Promise<string | null> {
   return whyNotNow(state.members, m, state.row.name) ?? (await whyStay(parts, state.members, m, state.row.name, job.signal))
 }
@@ -94,7 +94,7 @@ async function resetStep(turn: ChangeTurn, at: StepAt, { keepsDisks }: Departing
     const why = await refusal(turn, m)
     if (why !== null) return { waiting: why, againMs, isSafe: true }
     await order(turn, m, turn.operation.id, keepsDisks)
-    return followed(at, `${m.name} is told to reset`)
+    return followed(at, `${m.name} is about to be reset`)
   }
   if (m.wiped_at !== null || m.released_at !== null) return 'done'
   if (m.operation_id === null) return { skipped: silent }
@@ -127,7 +127,7 @@ async function forgetMemberStep(turn: ChangeTurn, at: StepAt, departing: Departi
   return why === null ? 'done' : { waiting: why, againMs }
 }
 
-/** The first step of a server that does not answer. Returns null after the server was marked, else why not. */
+/** Marks a server that does not answer as leaving. Returns null, or why that is not possible now. */
 async function forgetSilent(turn: ChangeTurn, m: store.MemberRow, { keepsDisks }: Departing): Promise<StepResult | null> {
   const why = await refusal(turn, m)
   if (why !== null) return { waiting: why, againMs, isSafe: true }
@@ -135,7 +135,7 @@ async function forgetSilent(turn: ChangeTurn, m: store.MemberRow, { keepsDisks }
   return null
 }
 
-/** The last step of a server that answered: it is released as well, unless it joins again. */
+/** The last step of a server that answers: releases it, unless it joins again. */
 async function forgetNodeStep(turn: ChangeTurn, at: StepAt, departing: Departing): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
   if (!m) return 'done'
@@ -149,13 +149,13 @@ async function forgetNodeStep(turn: ChangeTurn, at: StepAt, departing: Departing
   return 'done'
 }
 
-/** A server that has left can't run workload, and one that joined again is a new node. */
+/** Uncordons a server that stays. A server that has left can't run workload, and one that joined again is a new node. */
 async function uncordonStep(turn: ChangeTurn, at: StepAt): Promise<StepResult> {
   const m = rowOf(turn, at.nodeId!)
   return m && store.isWanted(m) ? uncordon(turn, at) : { skipped: `${m?.name ?? 'The server'} has left` }
 }
 
-/** The steps of servers that leave. `of`: what the change says about a server. */
+/** The steps of servers that leave. `of` returns the options of the change for a server. */
 export const departingSteps = <C>(of: (change: C, nodeId: string) => Departing): ChangeKind<C>['steps'] => ({
   drain: (turn, at) => drain(turn, at),
   reset: (turn, at) => resetStep(turn, at, of(turn.change, at.nodeId!)),
@@ -165,7 +165,7 @@ export const departingSteps = <C>(of: (change: C, nodeId: string) => Departing):
   uncordon: (turn, at) => uncordonStep(turn, at),
 })
 
-/** In the transaction that ends a change: a server that was not reset stays in the cluster. */
+/** Runs in the transaction that ends a change: a server that was not reset stays in the cluster. */
 export async function endDeparting(tx: Tx, turn: ChangeTurn): Promise<void> {
   const { parts, state, job, operation } = turn
   const members = await store.members(tx, state.row.id)

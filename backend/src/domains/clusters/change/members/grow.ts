@@ -1,4 +1,4 @@
-/** Adds workers and control planes to a cluster that runs. */
+/** Adds workers and control planes to a running cluster. */
 import { canHaveControlPlanes } from '#contract/clusters/clusters.ts'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { counted } from '#contract/words.ts'

@@ -60,7 +60,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
   })
 
-  test('what prevents the growth is refused before anything moves', { timeout: 240_000 }, async () => {
+  test('an addition that can not succeed is refused before anything changes', { timeout: 240_000 }, async () => {
     const nodes = world.take(4)
     const free = world.take(2)
     const cluster = await ready(nodes)
@@ -105,7 +105,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
   })
 
-  test('a cancel takes back the servers that have not joined, and keeps those that have', { timeout: 240_000 }, async () => {
+  test('a cancel removes the servers that have not joined, and keeps those that have', { timeout: 240_000 }, async () => {
     const nodes = world.take(1)
     const [first, second] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)

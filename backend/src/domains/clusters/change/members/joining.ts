@@ -1,4 +1,4 @@
-/** The steps of a server that joins a cluster which runs. Its own reconciler brings it in (`member/`); the change begins that, and watches it. */
+/** Steps of a server that joins a running cluster. The server's own reconciler (`member/`) does the work; the change starts it and follows its progress. */
 import { system } from '../../../../http/caller.ts'
 import type { Tx } from '../../../../db/db.ts'
 import type { Place } from '../../../../db/columns.ts'
@@ -10,16 +10,16 @@ import { lateReason } from '../../create/bring-up.ts'
 import * as store from '../../store.ts'
 import { type ChangeTurn, kubernetes, prefixOf, type StepAt, type StepResult, write } from '../frame.ts'
 
-/** Interval of looks, in ms, while a server's own reconciler works. */
+/** Polling interval in ms while a server's own reconciler works. */
 export const followMs = 500
 
 /** The current row of a step's server; undefined if it is gone. */
 export const rowOf = (turn: ChangeTurn, nodeId: string): store.MemberRow | undefined => turn.state.members.find((m) => m.node_id === nodeId)
 
-/** What the server's own reconciler has written to the step, or else the name of what it waits for. */
+/** Waits with the reason that the server's own reconciler has written to the step, by default `other`. */
 export const followed = ({ step }: StepAt, other: string) => ({ waiting: step.reason ?? other, againMs: followMs })
 
-/** Whether the server has failed since this attempt of the step began. An earlier failure is what a user has just retried. */
+/** Whether the server has failed since this attempt of the step began. An earlier failure is the one that a user has just retried. */
 export const hasFailedNow = ({ step }: StepAt, m: store.MemberRow): boolean =>
   m.failed_at !== null && step.started_at !== null && Date.parse(step.started_at) <= m.failed_at.getTime()
 
@@ -28,7 +28,7 @@ export async function wakeMember({ parts }: ChangeTurn, tx: Tx, m: store.MemberR
   await parts.engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
 }
 
-/** Begins with the servers that wait for their turn: a control plane alone, workers together. */
+/** Starts servers that wait for their turn: a control plane alone, workers together. */
 const letIn = (turn: ChangeTurn, m: store.MemberRow, together: ReadonlySet<string>): Promise<void> =>
   write(turn, async (tx) => {
     const members = await store.members(tx, m.cluster_id)
@@ -41,7 +41,7 @@ const letIn = (turn: ChangeTurn, m: store.MemberRow, together: ReadonlySet<strin
     }
   })
 
-/** Clears a failure and the observations before it, because they are out of date. Like the retry of a creation. */
+/** Clears a failure and the observations before it, which are out of date, as the retry of a creation does. */
 const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
   write(turn, async (tx) => {
     await store.updateMember(tx, m.cluster_id, m.node_id, {
@@ -59,9 +59,9 @@ const beginAgain = (turn: ChangeTurn, m: store.MemberRow): Promise<void> =>
   })
 
 interface Joining {
-  /** Ids of all servers that the change adds: its workers begin together. */
+  /** Ids of all servers that the change adds. Its workers join in parallel. */
   readonly together: readonly string[]
-  /** Whether a cancel takes back a server that has not joined. Otherwise the server joins to the end. */
+  /** Whether a cancel removes a server that has not joined yet. Otherwise the server joins. */
   readonly isTakenBack: boolean
 }
 
@@ -81,7 +81,7 @@ async function joinOn(turn: ChangeTurn, at: StepAt, { together }: Joining): Prom
   if (isPast && !m.waits) return prefix === 'install' && m.was_installed === true ? { skipped: 'Talos is already installed' } : 'done'
   if (m.waits) {
     await letIn(turn, m, new Set(together))
-    return followed(at, `${m.name} begins`)
+    return followed(at, `${m.name} starts to join`)
   }
   if (m.failed_at !== null) {
     if (hasFailedNow(at, m)) return { failed: m.failure ?? `${m.name} failed` }
@@ -114,7 +114,7 @@ async function whetherJoined(turn: ChangeTurn, at: StepAt, m: store.MemberRow): 
   }
   const isJoined = await write(turn, async (tx) => {
     const now = await store.member(tx, m.cluster_id, m.node_id)
-    // A server that has failed since it was read stays failed until a user acts.
+    // A failure since the row was read stays until a user acts.
     if (!now || !store.isWanted(now) || now.failed_at !== null) return false
     const time = new Date(job.now())
     await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: time, ...(m.role === 'control_plane' && { etcd_at: now.etcd_at ?? time }) })
@@ -126,8 +126,8 @@ async function whetherJoined(turn: ChangeTurn, at: StepAt, m: store.MemberRow): 
 }
 
 /**
- * In the transaction that ends a change: what becomes of the servers that it was adding. After a cancel, servers that haven't joined are taken back; one that
- * may have a configuration is reset and released as soon as it answers. After a failure they stay, so that a retry continues with them.
+ * Runs in the transaction that ends a change and handles the servers that it was adding. After a cancel, servers that haven't joined are removed; one that may
+ * have a configuration is reset and released as soon as it answers. After a failure they stay, so that a retry continues with them.
  */
 export async function endJoining(tx: Tx, turn: ChangeTurn, added: readonly string[], how: 'done' | 'failed' | 'cancelled'): Promise<void> {
   if (how === 'done') return

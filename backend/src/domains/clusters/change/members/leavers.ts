@@ -1,4 +1,4 @@
-/** The servers that leave a cluster which stays: what prevents that, what is unwise, and which of them answer. */
+/** Servers that are removed from a running cluster: reasons against the removal, warnings, and which of the servers answer. */
 import { afterLeaving, type Check, endpointHost } from '#contract/clusters/clusters.ts'
 import { type Address, parseAddress } from '#contract/network/addresses.ts'
 import { lookAt } from '../../leave/leaving.ts'
@@ -14,12 +14,12 @@ export interface Leaver {
   readonly seen: Seen
 }
 
-/** Whether the server can be drained and reset. One in maintenance has lost its configuration, so there is nothing to reset. */
+/** Whether the server can be drained and reset. A server in maintenance has lost its configuration, so there is nothing to reset. */
 export const answers = ({ seen }: Leaver): boolean => seen.kind === 'secured'
 
 const whyNot = ({ seen }: Leaver): string => (seen.kind === 'secured' || seen.kind === 'maintenance' ? '' : `: ${seen.reason}`)
 
-/** The members with these ids, with what they answer now, and a check that fails for ids that are no members or that leave already. */
+/** The members with these ids and their current state. The check fails for an id that is no member or is leaving already. */
 export async function leaversOf(view: ChangeView, ids: readonly string[]): Promise<{ leavers: Leaver[]; check: Check }> {
   const { state, parts, signal } = view
   const here = new Map(state.members.filter((m) => m.released_at === null).map((m) => [m.node_id, m]))
@@ -45,14 +45,14 @@ export function answerCheck(leavers: readonly Leaver[], isForced: (nodeId: strin
   const problem = silent
     ? `${silent.m.name} does not answer${whyNot(silent)}. Bring it back, or remove it by force`
     : loud
-      ? `${loud.m.name} answers, so it is drained and reset: leave out the force`
+      ? `${loud.m.name} answers, so it can be drained and reset: remove it without force`
       : null
-  return checked('answers', problem, 'Each server is as expected')
+  return checked('answers', problem, 'Servers that are removed by force do not answer, and the others do')
 }
 
 const same = (a: Address | null, b: Address): boolean => a !== null && a.family === b.family && a.value === b.value
 
-/** The endpoint must not leave with a server. */
+/** Check: the API endpoint is not the address of a server that leaves. */
 export async function endpointCheck({ parts, state }: ChangeView, leavers: readonly store.MemberRow[]): Promise<Check> {
   const { row } = state
   const host = parseAddress(endpointHost(row.endpoint))
@@ -61,7 +61,7 @@ export async function endpointCheck({ parts, state }: ChangeView, leavers: reado
   return checked(
     'endpoint',
     holder === undefined ? null : `${row.endpoint}, the API endpoint of ${row.name}, is the address of ${holder.name}: give the cluster another endpoint first`,
-    'The API endpoint stays',
+    'The API endpoint is not the address of a server that leaves',
   )
 }
 

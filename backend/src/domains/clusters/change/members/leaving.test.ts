@@ -72,7 +72,7 @@ describe.concurrent('removing servers from a running cluster', () => {
     }
   })
 
-  test('what would cost the quorum, the endpoint or the last control plane is refused', { timeout: 240_000 }, async () => {
+  test('a removal that would lose the quorum, the endpoint or the last control plane is refused', { timeout: 240_000 }, async () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
     const [a, b, c, worker] = nodes as [Server, Server, Server, Server]
@@ -168,40 +168,44 @@ describe.concurrent('the workload of a server that leaves', () => {
 })
 
 describe.concurrent('replacing a server of a running cluster', () => {
-  test('a dead control plane is removed from etcd before the new one joins, and does no harm when it comes back', { timeout: 240_000 }, async () => {
-    const nodes = world.take(4)
-    const [spare] = world.take(1) as [Server]
-    const cluster = await ready(nodes)
-    const dead = nodes[2]!
-    await dark(dead)
-    expect((await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: dead.id }, body: { node_id: spare.id } })).problem).toMatchObject({
-      code: 'transition_refused',
-      error: expect.stringContaining('kind: replace'),
-    })
-    const { id } = await world.change(cluster.id, { kind: 'replace', node_id: dead.id, by: { node_id: spare.id } })
-    const end = await world.ended(id, 150_000)
-    expect(end).toMatchObject({ status: 'done' })
-    const order = end.steps.map((s) => s.key)
-    expect(order.indexOf(`forget-member/${dead.id}`)).toBeLessThan(order.indexOf(`config/${spare.id}`))
-    const now = [nodes[0]!, nodes[1]!, spare]
-    expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
-    await world.until(
-      () => world.cluster(cluster.id),
-      (c) => c.status === 'ready' && c.control_planes === 3,
-    )
-    world.machine(dead).lifecycle.powerOn()
-    await world.until(
-      () => world.server(dead.id),
-      (s) => s.cluster === null && s.status === 'maintenance',
-    )
-    expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
-    expect(world.machine(dead).disk.state.counters.resets).toBe(1)
-    await world.until(
-      async () => world.nodeNames(nodes[0]!).includes(dead.name),
-      (is) => !is,
-    )
-    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
-  })
+  test(
+    'a dead control plane is removed from etcd before the new one joins, and does not disturb the cluster when it comes back',
+    { timeout: 240_000 },
+    async () => {
+      const nodes = world.take(4)
+      const [spare] = world.take(1) as [Server]
+      const cluster = await ready(nodes)
+      const dead = nodes[2]!
+      await dark(dead)
+      expect((await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: dead.id }, body: { node_id: spare.id } })).problem).toMatchObject({
+        code: 'transition_refused',
+        error: expect.stringContaining('kind: replace'),
+      })
+      const { id } = await world.change(cluster.id, { kind: 'replace', node_id: dead.id, by: { node_id: spare.id } })
+      const end = await world.ended(id, 150_000)
+      expect(end).toMatchObject({ status: 'done' })
+      const order = end.steps.map((s) => s.key)
+      expect(order.indexOf(`forget-member/${dead.id}`)).toBeLessThan(order.indexOf(`config/${spare.id}`))
+      const now = [nodes[0]!, nodes[1]!, spare]
+      expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
+      await world.until(
+        () => world.cluster(cluster.id),
+        (c) => c.status === 'ready' && c.control_planes === 3,
+      )
+      world.machine(dead).lifecycle.powerOn()
+      await world.until(
+        () => world.server(dead.id),
+        (s) => s.cluster === null && s.status === 'maintenance',
+      )
+      expect(etcdOf(nodes[0]!)).toEqual(namesOf(now))
+      expect(world.machine(dead).disk.state.counters.resets).toBe(1)
+      await world.until(
+        async () => world.nodeNames(nodes[0]!).includes(dead.name),
+        (is) => !is,
+      )
+      expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    },
+  )
 
   test('a healthy server leaves after the new one has joined', { timeout: 240_000 }, async () => {
     const nodes = world.take(2)
@@ -218,7 +222,7 @@ describe.concurrent('replacing a server of a running cluster', () => {
 })
 
 describe.concurrent('changing the role of a server', () => {
-  test('workers become control planes and one goes back; their workload disks are kept', { timeout: 240_000 }, async () => {
+  test('workers become control planes, one becomes a worker again, and their workload disks are kept', { timeout: 240_000 }, async () => {
     const nodes = world.take(3)
     const cluster = await ready(nodes)
     const [, a, b] = nodes as [Server, Server, Server]

@@ -1,4 +1,4 @@
-/** What a change of a cluster's servers looks at before it is allowed: etcd, Kubernetes, and the servers themselves. */
+/** The state that is checked before a change of a cluster's servers: etcd, Kubernetes, and the servers themselves. */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
@@ -35,7 +35,7 @@ export async function outlookOf(view: ChangeView): Promise<Outlook> {
   return { etcd, reports, nodes }
 }
 
-/** Why etcd takes no new member now, or null. etcd recommends to remove a dead member before another one is added ("Runtime reconfiguration"). */
+/** Why no member can be added to etcd now, or null. etcd's documentation recommends to remove a dead member before a new one is added ("Runtime reconfiguration"). */
 export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>, cluster: string, except?: string): string | null {
   if (etcd === null) return `No control plane of ${cluster} reports the members of etcd`
   const others = etcd.members.filter((m) => m.name !== except)

@@ -1,4 +1,4 @@
-/** Patches of servers that join. They may hold secrets, so a change that has any is stored sealed: arguments of operations never hold a secret. */
+/** Patches of servers that join. They may contain secrets, and arguments of operations never do, so a change with patches is stored encrypted. */
 import * as z from 'zod/mini'
 import type { ClusterServer } from '#contract/clusters/clusters.ts'
 import type { ChangeKind } from '../frame.ts'
@@ -16,7 +16,7 @@ export const sealedPatches = <C extends { readonly kind: string }>(
   },
   async open({ secrets }, on, clusterId, stored) {
     const read = z.safeParse(Stored, stored)
-    // The reconciler parses what is returned.
+    // The reconciler parses the result.
     if (!read.success) return stored as C
     return JSON.parse(await secrets.openConfig(on, clusterId, Buffer.from(read.data.sealed, 'base64'))) as C
   },

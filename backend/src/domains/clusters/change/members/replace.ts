@@ -1,4 +1,4 @@
-/** Replaces a server of a cluster that runs, dead or alive, by another one with the same role. */
+/** Replaces a server of a running cluster, dead or alive, with another one of the same role. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import type { ClusterServer } from '#contract/clusters/clusters.ts'
 import type * as store from '../../store.ts'
@@ -13,7 +13,7 @@ import { sealedPatches } from './patched.ts'
 
 const joinerOf = ({ by }: ChangeOf<'replace'>, { role }: store.MemberRow): ClusterServer => ({ ...by, role })
 
-/** etcd's rule: a member that isn't healthy is removed before another one is added. A healthy server leaves after the new one has joined. */
+/** A dead server is removed first, because etcd's documentation recommends that. A healthy server leaves after the new one has joined. */
 const leavesFirst = (old: Leaver, { etcd }: Outlook): boolean => !answers(old) || (old.m.role === 'control_plane' && etcd?.healthy.has(old.m.name) !== true)
 
 const step: ChangeKind<ChangeOf<'replace'>>['steps'][string] = (turn, one) => joining(turn, one, { together: [turn.change.by.node_id], isTakenBack: true })

@@ -20,7 +20,7 @@ import { checked, etcdCheck, kubernetesCheck, outlookOf } from './outlook.ts'
 
 const roleOf = ({ servers }: ChangeOf<'role'>, nodeId: string) => servers.find((s) => s.node_id === nodeId)?.role
 
-/** The workload disks are kept, so the user need not confirm them again: what they hold now is what the server had in the cluster. */
+/** Confirms the current content of the kept workload disks on the user's behalf, because the server already had it in the cluster. */
 async function rejoin(turn: ChangeTurn<ChangeOf<'role'>>, at: StepAt, m: store.MemberRow): Promise<StepResult> {
   const { parts, job, state, change, operation } = turn
   const role = roleOf(change, m.node_id)!
@@ -123,9 +123,9 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
         ...warnings,
         ...(row.taken_over_at === null
           ? []
-          : ['The cluster was made without Steelyard: the server gets the configuration that Steelyard generates, with its patches']),
+          : ['The cluster was created without Steelyard: the server gets the configuration that Steelyard generates, with its patches']),
       ],
-      // First those that become control planes, so that etcd has more voters before others leave.
+      // Servers that become control planes come first, so that etcd has more voters before others leave.
       groups: [...promoted, ...demoted].map((m): PlannedGroup => {
         const leaves = departingGroup(m, true)
         const joins = joiningStepsOf({ ...m, role: roleOf(change, m.node_id)! }).map(({ key, title }) => ({ key, title }))

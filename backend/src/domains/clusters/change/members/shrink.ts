@@ -1,4 +1,4 @@
-/** Removes servers from a cluster that stays: dead ones first, then workers, then control planes, one after another. */
+/** Removes servers from a running cluster: dead ones first, then workers, then control planes, one after another. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import * as store from '../../store.ts'
 import type { ChangeKind } from '../frame.ts'
@@ -9,7 +9,7 @@ import { kubernetesCheck, outlookOf } from './outlook.ts'
 
 const wishOf = ({ servers }: ChangeOf<'shrink'>, nodeId: string) => servers.find((s) => s.node_id === nodeId)
 
-/** etcd's rule: dead members are removed before others. Control planes leave last. */
+/** Dead members are removed first, as etcd's documentation recommends. Control planes leave last. */
 const rankOf = (l: Leaver): number => (answers(l) ? (l.m.role === 'worker' ? 1 : 2) : 0)
 
 export const shrink: ChangeKind<ChangeOf<'shrink'>> = {

@@ -1,4 +1,4 @@
-/** Reads the certificates of each cluster a few times a day, so that the overview shows those that end soon. Only reads from the machines. */
+/** Reads the certificates of each cluster a few times a day, so that the overview shows those that expire soon. Changes nothing on the machines. */
 import { certificateKinds, type EndingCertificate } from '#contract/clusters/certificates.ts'
 import type { Attention } from '#contract/overview.ts'
 import type { Db } from '../../../../db/db.ts'
@@ -38,12 +38,18 @@ export const certificateWatch = (parts: ClusterParts): Reconciler => ({
   },
 })
 
-/** Clusters with certificates that end soon, for the overview. */
+/** Clusters with certificates that expire soon, for the overview. */
 export async function certificateAttention(db: Db): Promise<Attention[]> {
   return (await store.endingCertificates(db)).map(({ id, name, certificates_ending: ending }) => {
     const all = ending ?? []
     const first = all.toSorted((a, b) => a.ends_at.localeCompare(b.ends_at))[0]!
     const what = listed([...new Set(all.map((c) => `${certificateKinds[c.kind].title}${c.name === null ? '' : ` of ${c.name}`}`))], 3)
-    return { kind: 'cluster_certificate_ending', id, name, since: null, reason: `Certificates end on ${first.ends_at.slice(0, 10)}: ${what}. ${first.reason}` }
+    return {
+      kind: 'cluster_certificate_ending',
+      id,
+      name,
+      since: null,
+      reason: `Certificates expire on ${first.ends_at.slice(0, 10)}: ${what}. ${first.reason}`,
+    }
   })
 }

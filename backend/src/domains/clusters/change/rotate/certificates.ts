@@ -1,6 +1,6 @@
 /**
- * The certificates of a cluster with their ends: authorities from the stored secrets, those of the machines read over their Talos API. Only files that hold no
- * key are read; a kubelet stores its client certificate together with the key, so it isn't.
+ * The certificates of a cluster and when they expire: authorities from the stored secrets, the other certificates read from the machines over the Talos API.
+ * Only files without a private key are read, so the kubelet's client certificate is not, because its file also contains the key.
  */
 import { X509Certificate } from 'node:crypto'
 import { certificateKinds, type CertificateKind, type ClusterCertificate, type ClusterCertificates, isEnding } from '#contract/clusters/certificates.ts'
@@ -44,7 +44,7 @@ const advice: Readonly<Record<ClusterCertificate['renewed_by'], string>> = {
   rotation: 'Rotate it',
   talos: 'Talos has not renewed it in time: restart the server',
   steelyard: 'Steelyard renews it at its next use',
-  nobody: 'Talos cannot replace it: create a new cluster before it ends',
+  nobody: 'Talos cannot replace it: create a new cluster before it expires',
 }
 
 function shown(where: Where, from: Date, to: Date, now: number): ClusterCertificate {
@@ -114,7 +114,7 @@ async function ofSecrets({ db, clock, secrets }: Parts, clusterId: string): Prom
   ]
 }
 
-/** All certificates of a cluster, the cluster's own first. A server that doesn't answer gives the reason in place of its ends. Changes nothing. */
+/** All certificates of a cluster, the cluster's own first. For a server that doesn't answer, they have the reason instead of their times. Changes nothing. */
 export async function certificatesOf(parts: Parts, clusterId: string, signal: AbortSignal): Promise<ClusterCertificates> {
   const members = (await store.members(parts.db, clusterId)).filter((m) => store.isWanted(m) && m.secured_at !== null)
   const read = new Map<string, ClusterCertificate[]>()

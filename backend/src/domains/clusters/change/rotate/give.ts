@@ -1,4 +1,4 @@
-/** Gives one server the secrets of a step, in the configuration that it has. Safe to repeat after a crash: the machine is read before anything is sent. */
+/** Sends one server its current configuration with the secrets of a step. Safe to repeat after a crash: the machine is read before anything is sent. */
 import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { compareConfigs } from '#talos/config/compare.ts'
@@ -45,7 +45,7 @@ export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.Me
   let { generation } = newest
   if (!isSame(newest.yaml, wanted)) {
     if (!isSame(newest.yaml, found))
-      return isSame(held.yaml, found) ? { waiting: `${name} has not received the configuration yet that was saved last` } : { failed: drifted(name) }
+      return isSame(held.yaml, found) ? { waiting: `${name} has not received its newest configuration yet` } : { failed: drifted(name) }
     generation = await write(turn, (tx) => storeConfig(parts, tx, clusterId, nodeId, wanted))
   }
   try {

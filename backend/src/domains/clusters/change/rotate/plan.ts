@@ -21,13 +21,14 @@ const titles = rotateRow.steps
 
 export const isRotatable = (what: RotatedSecret): what is Rotatable => rotatable.some((one) => one === what)
 
-/** Why Talos 1.12 and 1.13 can't replace these in a running cluster. Sources at v1.13.9: `k8s/control_plane_static_pod.go`, `k8stemplates/apiserver.go`, `secrets/root.go`. */
+/** Why Talos 1.12 and 1.13 can't replace these secrets in a running cluster. Sources at v1.13.9: `k8s/control_plane_static_pod.go`, `k8stemplates/apiserver.go`, `secrets/root.go`. */
 const impossible: Readonly<Record<Exclude<RotatedSecret, Rotatable>, string>> = {
   service_account:
     'Talos 1.12 and 1.13 have one key for service accounts and refuse a second one: with a new key, every pod would lose its access to the Kubernetes API until it is restarted. Talos 1.14 accepts former keys, but Steelyard does not support it yet',
   encryption_keys:
-    'Talos 1.12 and 1.13 have one key of each kind and refuse another EncryptionConfiguration: without the old key, the API servers could not read the Secrets that were written with it',
-  etcd_ca: 'Talos has one authority for etcd, and members accept no other: with a new one, the members would refuse each other and etcd would lose its quorum',
+    'Talos 1.12 and 1.13 have one encryption key of each kind and refuse another EncryptionConfiguration: without the old key, the API servers could not read the Secrets that were encrypted with it',
+  etcd_ca:
+    'Talos has one authority for etcd, and members accept no other: during a rotation the members would refuse each other and etcd would lose its quorum',
 }
 
 /** The servers of a rotation, control planes first. */
@@ -44,7 +45,7 @@ const each = (servers: readonly store.MemberRow[], step: ServerStep): PlannedGro
 /** Talos takes a new machine token only at a restart (Talos `v1alpha1_runtime.go`, `CanApplyImmediate`), so the workload is moved off first. */
 function restarting(servers: readonly store.MemberRow[], step: ServerStep): PlannedGroup[] {
   return servers.map((m): PlannedGroup => {
-    // The steps that lead back need keys of their own.
+    // The steps that undo the rotation need keys of their own.
     const at = (prefix: 'etcd-healthy' | 'drain' | 'uncordon', title: string) => ({
       key: `${keyOf(prefix, m.node_id)}${step === 'switch' ? '' : '/back'}`,
       title,
@@ -76,7 +77,7 @@ function groupsOf(what: Rotatable, servers: readonly store.MemberRow[]): Planned
   return [whole('new-secrets'), ...each(those, 'accept'), whole('accepted'), ...replaced, ...each(those, 'drop'), whole('dropped')]
 }
 
-/** The steps that take a rotation back. */
+/** The steps that undo a rotation. */
 export function groupsBack(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
   const those = concerned(what, servers)
   const withdrawn = [...(what === 'tokens' ? restarting(those, 'withdraw') : each(those, 'withdraw')), whole('withdrawn')]
@@ -88,13 +89,13 @@ const warningsOf: Readonly<Record<Rotatable, readonly string[]>> = {
   kubernetes_ca: [
     'Kubeconfigs that were downloaded before stop working. Download new ones afterwards.',
     'The kubelet of every server, and the API server of every control plane, restart three times. Pods go on running.',
-    'Pods get the new authority about a minute after the control planes have switched, and may be refused by the Kubernetes API until then. Programs that read it only at their start must be restarted.',
-    'In the end only certificates of the new authority work. Certificates that Kubernetes has signed for others, such as webhooks, must be requested again.',
+    'Pods get the new authority about a minute after the control planes have switched. Until then their calls of the Kubernetes API may fail. Programs that read the authority only at their start must be restarted.',
+    'At the end only certificates of the new authority are accepted. Certificates that Kubernetes has signed for other programs, such as webhooks, must be requested again.',
   ],
-  aggregator_ca: ['Aggregated APIs, such as metrics, may be refused for about a minute while the control planes switch one after another.'],
+  aggregator_ca: ['Calls of aggregated APIs, such as metrics, may fail for about a minute while the control planes switch one after another.'],
   tokens: [
     'Every server restarts, one after another: Talos takes a new machine token only at a restart.',
-    'A worker that restarts by itself while the control planes already have the new token does not answer until they accept its token again. Cancelling gives them the old one.',
+    'A worker that restarts on its own after the control planes got the new token, and before it gets that token, does not answer. Cancel the rotation to give the control planes the old token again.',
   ],
 }
 
@@ -157,7 +158,7 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
         isFree,
         isFree
           ? unfinished
-            ? 'An unfinished rotation goes on'
+            ? 'The unfinished rotation is continued'
             : 'No other rotation is unfinished'
           : `A rotation of other secrets is unfinished (${rotatedSecrets[unfinished.what].toLowerCase()}): retry it or request it again first`,
       ),

@@ -93,7 +93,7 @@ async function expectNoDrift(nodes: readonly Server[]) {
 /** The escrow file is written again right after the end. */
 const settled = (id: string, is: (now: Escrowed) => boolean) => world.until(() => escrowed(id), is)
 
-/** Called at each effect. A throw cuts the run as a crash does: the effect has no recorded end. */
+/** Called at each effect. An error ends the run as a crash does: the end of the effect is not recorded. */
 let atEffect: (name: string, when: 'before' | 'after') => void = () => undefined
 const { failpoint } = backend.platform
 const reach = failpoint.reach.bind(failpoint)
@@ -108,7 +108,7 @@ const shared = ready(2)
 
 describe.concurrent('what can be rotated', () => {
   test(
-    'a cluster of 3 + 2 gets a new authority of Talos: the old certificates are refused at the end, and nobody is locked out',
+    'a cluster of 3 + 2 gets a new Talos authority: every server answers all the time, and the old certificates are refused at the end',
     { timeout: 120_000 },
     async () => {
       const { nodes, id } = await ready(5)
@@ -146,7 +146,7 @@ describe.concurrent('what can be rotated', () => {
     },
   )
 
-  test('a cluster of 3 + 2 gets a new authority of Kubernetes, and its nodes stay Ready', { timeout: 120_000 }, async () => {
+  test('a cluster of 3 + 2 gets a new Kubernetes authority, and its nodes stay Ready', { timeout: 120_000 }, async () => {
     const { nodes, id, controlPlanes } = await ready(5)
     const old = await escrowed(id)
     const { id: operation } = await rotate(id, 'kubernetes_ca')
@@ -192,7 +192,7 @@ describe.concurrent('what can be rotated', () => {
     expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringMatching(reason) as string })
   })
 
-  test('the certificates of a cluster are listed with their ends', { timeout: 60_000 }, async () => {
+  test('the certificates of a cluster are listed with their expiry', { timeout: 60_000 }, async () => {
     const { id, nodes } = await shared
     const { items } = (await admin.call(clusterCertificates, { params: { id } })).answer!
     const years = (kind: string) => Math.round((Date.parse(items.find((c) => c.kind === kind)!.ends_at!) - Date.now()) / (365 * 24 * hourMs))
@@ -204,8 +204,8 @@ describe.concurrent('what can be rotated', () => {
   })
 })
 
-describe('trouble in the middle of a rotation', () => {
-  test('a rotation of a server that is off is refused before anything moves', { timeout: 60_000 }, async () => {
+describe('failures during a rotation', () => {
+  test('a rotation is refused before anything changes if a server is off', { timeout: 60_000 }, async () => {
     const { id, nodes } = await shared
     const off = world.machine(nodes[1]!)
     await off.lifecycle.powerOff()
@@ -219,7 +219,7 @@ describe('trouble in the middle of a rotation', () => {
     )
   })
 
-  test('a run that is cut before and after every kind of effect continues, and the escrow file opens at each cut', { timeout: 150_000 }, async () => {
+  test('a rotation continues after a crash before or after any effect, and the escrow file can be opened at each crash', { timeout: 150_000 }, async () => {
     const { id, nodes } = await ready(2)
     const cuts = new Map<string, Promise<Escrowed>>()
     atEffect = (name, when) => {
@@ -229,14 +229,14 @@ describe('trouble in the middle of a rotation', () => {
       throw new Error(`Cut at ${place}`)
     }
     const { id: operation } = await rotate(id, 'talos_ca')
-    // The delay after failures isn't waited for.
+    // The delay after failures is skipped.
     const again = () => inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, changeQueue, id))
     const ended = await world.until(() => again().then(() => world.operation(operation)), hasEnded, 120_000)
     expect(ended).toMatchObject({ status: 'done', reason: null })
     atEffect = () => undefined
     expect([...cuts.keys()]).toEqual(['escrow', 'accept', 'switch', 'drop'].flatMap((name) => [`rotate-${name}:before`, `rotate-${name}:after`]))
     const seen = await Promise.all(cuts.values())
-    // From the first use of the new secrets on, the file has both.
+    // The file contains both from the first use of the new secrets on.
     expect(seen.map((e) => e.rotation !== null)).toEqual([false, true, true, true, true, true, true, true])
     const now = await settled(id, (e) => e.former.length === 1)
     expect(now.bundle).toEqual(seen.at(-1)!.rotation)
@@ -244,7 +244,7 @@ describe('trouble in the middle of a rotation', () => {
     await expectNoDrift(nodes)
   })
 
-  test('a server that goes off in the middle is named and waited for', { timeout: 120_000 }, async () => {
+  test('the rotation waits for a server that goes off, and names it', { timeout: 120_000 }, async () => {
     const { id, nodes } = await ready(2)
     const off = world.machine(nodes[1]!)
     let isOff = false
@@ -290,7 +290,7 @@ describe('trouble in the middle of a rotation', () => {
     expect(await talosAnswers(nodes[0]!, await talosAdmin(now.bundle))).toBe('ok')
   })
 
-  test('the overview names certificates that end soon, until they are read again', { timeout: 60_000 }, async () => {
+  test('the overview lists certificates that expire soon, until a later reading finds them renewed', { timeout: 60_000 }, async () => {
     const { id } = await shared
     const { db, engine } = backend.platform
     const ending = [{ kind: 'kubernetes_ca', name: null, ends_at: '2027-01-02T00:00:00.000Z', reason: 'Rotate it' }]
@@ -300,7 +300,7 @@ describe('trouble in the middle of a rotation', () => {
       .where('id', '=', id)
       .execute()
     const attention = async () => (await admin.call(overviewGet)).answer!.attention.items.filter((one) => one.kind === 'cluster_certificate_ending')
-    expect(await attention()).toMatchObject([{ id, reason: 'Certificates end on 2027-01-02: Authority of the Kubernetes API. Rotate it' }])
+    expect(await attention()).toMatchObject([{ id, reason: 'Certificates expire on 2027-01-02: Authority of the Kubernetes API. Rotate it' }])
     await inTransaction(db, (tx) => engine.wake(tx, certificateQueue, id))
     await world.until(attention, (items) => items.length === 0)
   })

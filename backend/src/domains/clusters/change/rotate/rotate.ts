@@ -1,6 +1,6 @@
 /**
- * Rotates secrets in Talos's order (Talos `pkg/rotate/pki`; docs, "CA rotation"). Every step looks at the machines first, so it can be repeated at any point.
- * A cancel takes the rotation back until the first server refuses the old authority.
+ * Rotates secrets in Talos's order (Talos `pkg/rotate/pki`; docs, "CA rotation"). Every step reads the state of the machines first, so it can be repeated at
+ * any point. A cancel undoes the rotation, unless a server already refuses the old authority.
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { Problem } from '#contract/errors.ts'
@@ -45,7 +45,7 @@ async function makeSecrets(turn: Turn): Promise<StepResult> {
     rotation = await demandRotation(turn)
   }
   if (rotation.what !== what) return { failed: 'A rotation of other secrets is unfinished' }
-  // A rotation that was being taken back goes forward again.
+  // A rotation that was being undone continues forward.
   if (rotation.stage === 'returning') await write(turn, (tx) => parts.secrets.moveRotation(tx, clusterId, { stage: 'accepting' }))
   if (rotation.escrowed_at !== null) return 'done'
   await job.effect('rotate-escrow', () => parts.secrets.escrow(clusterId))
@@ -53,7 +53,7 @@ async function makeSecrets(turn: Turn): Promise<StepResult> {
   return 'done'
 }
 
-/** Until the first server refuses the old authority, a cancel may end the wait: the rotation is then taken back. */
+/** Whether a cancel may end a wait and undo the rotation: until the first server refuses the old authority. */
 const canBeTakenBack: ReadonlySet<string> = new Set(['accept', 'accepted', 'switch', 'switched'])
 
 /** Runs a step. A server or API that doesn't answer is a reason to wait. */
@@ -71,7 +71,7 @@ const waiting =
     }
   }
 
-/** Gives one server the secrets of the step, and waits until the server proves that it uses them. */
+/** Sends one server the secrets of the step, and waits until the server is seen to use them. */
 const onServer = (step: ServerStep) =>
   waiting(async (turn, { nodeId }) => {
     const member = turn.state.members.find((m) => m.node_id === nodeId)
@@ -104,14 +104,14 @@ async function accepted(turn: Turn): Promise<StepResult> {
   const rotation = await demandRotation(turn)
   const result = await everyServer(turn, rotation, 'accept')
   if (result !== 'done') return result
-  // Every machine accepts certificates of the new authority, so Steelyard's own are of the new one from now on.
+  // Every machine accepts certificates of the new authority, so Steelyard now uses the new one for its own.
   if (rotation.stage === 'accepting') await write(turn, (tx) => turn.parts.secrets.moveRotation(tx, turn.state.row.id, { stage: 'switching' }))
   return 'done'
 }
 
 async function switched(turn: Turn): Promise<StepResult> {
   const rotation = await rotationOf(turn)
-  // The rotation ended in the run before a crash.
+  // The rotation ended in an earlier run, before a crash.
   if (rotation === null) return 'done'
   const { what, from, to } = rotation
   const result = await everyServer(turn, rotation, 'switch')
@@ -146,7 +146,7 @@ async function switchedBack(turn: Turn): Promise<StepResult> {
   return everyServer(turn, await demandRotation(turn), 'switch-back')
 }
 
-/** The remaining secrets are the only ones from now on. The former ones are kept. */
+/** Makes the remaining secrets the current ones, and stores the others as former ones. */
 async function finish(turn: Turn, { what }: OpenRotation, how: 'new' | 'old'): Promise<void> {
   const { parts, state, job } = turn
   const { id, name } = state.row

@@ -1,4 +1,4 @@
-/** Verifies with certificates of the old and the new authority what a server accepts and presents, as Talos's own rotation does (Talos `pkg/rotate/pki`). */
+/** Connects with certificates of the old and the new authority to verify what a server accepts and presents, as Talos's own rotation does (Talos `pkg/rotate/pki`). */
 import { TalosError } from '#talos/client/errors.ts'
 import { type Credentials, mintKubernetesClient, mintTalosClient } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
@@ -15,14 +15,14 @@ const lifetimeMs = 10 * 60_000
 const callDeadlineMs = 10_000
 
 interface Proof {
-  /** Whose certificate Steelyard uses, and which authorities it trusts. */
+  /** The authority of Steelyard's certificate, and the authorities that Steelyard trusts. */
   readonly client: SecretsBundle
   readonly trusts: 'both' | SecretsBundle
-  /** The server must refuse the certificate. */
+  /** True: the server must refuse the certificate. */
   readonly isRefused?: boolean
 }
 
-/** What proves that a step has taken effect. */
+/** The connections that prove that a step has taken effect. */
 function proofsOf({ from, to }: OpenRotation, step: ServerStep): Proof[] {
   if (step === 'accept') return [{ client: to, trusts: 'both' }]
   if (step === 'switch') return [{ client: to, trusts: to }]
@@ -34,7 +34,7 @@ function proofsOf({ from, to }: OpenRotation, step: ServerStep): Proof[] {
   ]
 }
 
-/** Why the server doesn't yet behave as after the step, or null. */
+/** Why the step has not taken effect on the server yet, or null. */
 export async function lackOf(turn: ChangeTurn, rotation: OpenRotation, m: MemberRow, step: ServerStep): Promise<string | null> {
   if (rotation.what === 'talos_ca') return byTalos(turn, rotation, m, step)
   const lack = m.role === 'control_plane' ? await byKubernetes(turn, rotation, m, step) : null
@@ -93,7 +93,7 @@ async function byKubernetes(turn: ChangeTurn, rotation: OpenRotation, m: MemberR
   return null
 }
 
-/** Why the kubelet isn't well after its restart, or null. */
+/** Why the kubelet isn't healthy after its restart, or null. */
 async function nodeLack(turn: ChangeTurn, m: MemberRow): Promise<string | null> {
   const kubelet = (await talos(turn, m.node_id, (client) => client.services())).find((s) => s.id === 'kubelet')
   if (kubelet?.state !== 'Running' || kubelet.healthy !== true) return `The kubelet of ${m.name} is restarting`

@@ -1,10 +1,10 @@
-/** Moves the workload off a server and lets it come back. Pods are evicted, so that Kubernetes respects the PodDisruptionBudgets ("API-initiated eviction"). */
+/** Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the PodDisruptionBudgets (Kubernetes, "API-initiated eviction"). */
 import { isRecord, printable } from '../../../../kubernetes/client.ts'
 import { nodePath } from '../../kubernetes.ts'
 import { listed } from '../../sentences.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult } from '../frame.ts'
 
-/** The annotation of a node that Steelyard has cordoned. A node that somebody else has cordoned stays cordoned. */
+/** Annotation of a node that Steelyard has cordoned. A node that was cordoned by another client stays cordoned. */
 const cordonedBy = 'steelyard.dev/cordoned-by'
 const mostPods = 10_000
 /** How many pods are evicted at once. */
@@ -78,7 +78,7 @@ export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepR
 
 const printableList = (texts: readonly string[]): string => listed(texts.map(printable), 3)
 
-/** Step `uncordon/<node id>`: lets the node run workload again, if it was Steelyard that cordoned it. */
+/** Step `uncordon/<node id>`: uncordons the node if Steelyard cordoned it. */
 export async function uncordon(turn: ChangeTurn, { nodeId }: Pick<StepAt, 'nodeId'>): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const api = await kubernetes(turn)

@@ -1,4 +1,4 @@
-/** etcd of a cluster that changes: what each control plane reports, and whether a change may go on. */
+/** etcd during a change of its cluster: what each control plane reports, and whether the change may continue. */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -24,7 +24,7 @@ const nameOfAlarm: Readonly<Record<string, string>> = {
   CORRUPT: 'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot',
 }
 
-/** Asks every control plane about its member of etcd. */
+/** Reads the state of etcd from every control plane. */
 export function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
   return Promise.all(
     controlPlanesOf(view.state.members).map(async ({ node_id, name }): Promise<MemberReport> => {
@@ -49,7 +49,7 @@ export function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>
 const problemsOf = (reports: readonly MemberReport[]): string =>
   listed(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
-/** Whether every member of etcd is healthy. A change that takes servers away one by one needs all of them. */
+/** Check: every member of etcd is healthy. A change that restarts or removes one server at a time needs all others. */
 export function checkEtcd(reports: readonly MemberReport[]): Check {
   const isHealthy = reports.length > 0 && reports.every((r) => r.problem === null)
   const why = reports.length === 0 ? 'No control plane answers' : problemsOf(reports)

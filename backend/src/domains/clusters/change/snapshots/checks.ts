@@ -1,4 +1,4 @@
-/** What a restore looks at before it is allowed: the snapshot, and the control planes. */
+/** Checks before a restore: the snapshot, and the control planes. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { canUseSnapshot } from '#contract/clusters/changes/snapshots.ts'
 import type { Check } from '#contract/clusters/clusters.ts'
@@ -9,16 +9,16 @@ import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeView, check, talosOf } from '../frame.ts'
 
-/** `waits`: etcd has no data and waits to be bootstrapped or recovered. `has-data`: etcd runs, or has data. `silent`: the server does not answer. */
+/** `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has data. `silent`: the server does not answer. */
 export interface EtcdPlace {
   readonly m: store.MemberRow
   readonly state: 'waits' | 'has-data' | 'silent'
-  /** Whether etcd runs, so that its data is in use. */
+  /** Whether etcd runs. */
   readonly runs: boolean
   readonly reason: string
 }
 
-/** Asks a control plane whether its etcd has data. */
+/** Reads from a control plane whether its etcd has data. */
 export async function etcdPlace(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, m: store.MemberRow): Promise<EtcdPlace> {
   try {
     const etcd = await talosOf(view, m.node_id, async (client) => (await client.services()).find((s) => s.id === 'etcd'))
@@ -39,7 +39,7 @@ export const etcdPlaces = (view: Pick<ChangeView, 'parts' | 'state' | 'signal'>)
 
 const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
 
-/** Whether the snapshot may be restored in this cluster. */
+/** Checks whether the snapshot can be restored in this cluster. */
 export async function snapshotChecks(
   { parts, state }: ChangeView,
   { snapshot_id: id, of }: ChangeOf<'restore'>,
@@ -63,7 +63,7 @@ export async function snapshotChecks(
         'cluster',
         !isForeign || isNamed,
         isForeign
-          ? `The snapshot is of ${from}${isNamed ? ', as you have said' : `, not of ${row.name}: give its name, ${snapshot.cluster_name}, if you mean that`}`
+          ? `The snapshot is of ${from}${isNamed ? ', as confirmed' : `, not of ${row.name}: to restore it anyway, confirm with the name of its cluster, ${snapshot.cluster_name}`}`
           : `The snapshot is of ${row.name}`,
       ),
       check(
@@ -76,12 +76,12 @@ export async function snapshotChecks(
     ],
     warnings: [
       `Everything that was changed in Kubernetes since the snapshot${taken} is lost.`,
-      ...(isForeign && isNamed ? [`Secrets that ${snapshot.cluster_name} has encrypted can't be read with the keys of ${row.name}.`] : []),
+      ...(isForeign && isNamed ? [`Kubernetes Secrets that were encrypted in ${snapshot.cluster_name} can't be read with the keys of ${row.name}.`] : []),
     ],
   }
 }
 
-/** The control planes that the restore uses are named, and at least one of them answers. */
+/** Checks that every control plane with etcd data is listed to be wiped, and that at least one control plane can start etcd from the snapshot. */
 export function placeChecks(places: readonly EtcdPlace[], reset: readonly string[], cluster: string): { checks: Check[]; warnings: string[] } {
   const unknown = reset.filter((id) => !places.some((p) => p.m.node_id === id))
   const unnamed = places.filter((p) => p.state === 'has-data' && !reset.includes(p.m.node_id))

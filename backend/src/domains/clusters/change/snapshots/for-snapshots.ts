@@ -1,4 +1,4 @@
-/** What the snapshots domain may call: a cluster's facts, and its etcd. */
+/** The interface for the snapshots domain: facts about a cluster, and the content of its etcd. */
 import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
@@ -9,7 +9,7 @@ import * as store from '../../store.ts'
 
 export type ForSnapshots = ReturnType<typeof forSnapshots>
 
-/** Time limit in ms for asking a control plane about its etcd. */
+/** Time limit of reading the state of etcd from a control plane, in ms. */
 const askMs = 8_000
 
 interface Source {
@@ -20,7 +20,7 @@ interface Source {
   readonly version: string
 }
 
-/** The best source first: a follower, because reading the database costs its machine time; of several the one that is least behind. */
+/** The best source first: followers before the leader, because reading the database loads the machine; among followers, the one that is least behind. */
 const best = (a: Source, b: Source): number =>
   Number(a.isLeader) - Number(b.isLeader) || (a.appliedIndex === b.appliedIndex ? (a.name < b.name ? -1 : 1) : a.appliedIndex > b.appliedIndex ? -1 : 1)
 
@@ -41,7 +41,7 @@ export function forSnapshots(parts: CoreParts) {
     )
   }
 
-  /** What a control plane reports of its etcd, or why it is no source. */
+  /** The state of etcd on a control plane, or why the snapshot can't be read from it. */
   const ask = async (m: store.MemberRow, signal: AbortSignal): Promise<Source | string> => {
     try {
       const credentials = (await secrets.talosAdmin(m.cluster_id))!
@@ -53,7 +53,7 @@ export function forSnapshots(parts: CoreParts) {
           if (etcd?.state !== 'Running' || etcd.healthy !== true)
             return `etcd on ${m.name} is ${etcd?.healthy === false ? 'not healthy' : (etcd?.state.toLowerCase() ?? 'not there')}`
           const status = await client.etcdStatus()
-          if (status.learner) return `${m.name} is still learning the content of etcd`
+          if (status.learner) return `${m.name} is still a learner of etcd`
           if (status.errors.some((e) => /corrupt/i.test(e))) return `etcd on ${m.name} reports damaged data`
           return {
             nodeId: m.node_id,
@@ -83,7 +83,7 @@ export function forSnapshots(parts: CoreParts) {
 
     /**
      * Reads the etcd of a cluster from its best member. `read` gets the bytes of the snapshot and must consume them.
-     * @throws Problem `cluster_not_ready` with the reason if no member can be read; TalosError if the reading breaks off
+     * @throws Problem `cluster_not_ready` with the reason if no member can be read; TalosError if the stream breaks off
      */
     async readEtcd<T>(
       id: string,

@@ -1,4 +1,4 @@
-/** A restore on other servers, or on servers of the cluster that have lost everything: all servers of the cluster are given up, and the named ones join. */
+/** A restore on other servers, or on servers of the cluster that have lost everything: all former members are dropped from the cluster, and the listed servers join. */
 import { canHaveControlPlanes, endpointHost } from '#contract/clusters/clusters.ts'
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
@@ -18,7 +18,7 @@ const titles = changeTable.clusterRestore.steps
 type Change = ChangeOf<'restore'>
 
 const present = ({ state }: Pick<ChangeView, 'state'>) => state.members.filter((m) => m.released_at === null)
-/** The named servers that are servers of the cluster already. */
+/** The listed servers that already belong to the cluster. */
 const returningOf = (view: Pick<ChangeView, 'state'>, { servers }: Change): ReadonlySet<string> =>
   new Set(present(view).flatMap((m) => (servers.some((s) => s.node_id === m.node_id) ? [m.node_id] : [])))
 
@@ -40,7 +40,7 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
       check(
         'reset',
         change.reset.length === 0,
-        change.reset.length === 0 ? 'No data of etcd is wiped' : 'On other servers there is no etcd to wipe: name either servers to be wiped, or new servers',
+        change.reset.length === 0 ? 'No data of etcd is wiped' : 'Other servers have no etcd to wipe: name either control planes to wipe, or new servers',
       ),
       check(
         'lost',
@@ -59,18 +59,18 @@ export async function planNew(view: ChangeView, change: Change): Promise<Planned
       ...joiners.warnings,
       ...(lost.length > 0
         ? [
-            `${row.name} gives up ${listed(lost, 20)} without a reset. Wipe them before they are switched on again: they still have its old configuration and data.`,
+            `${listed(lost, 20)} are removed from ${row.name} without a reset. Wipe them before they are switched on again: they still have the old configuration and data.`,
           ]
         : []),
       ...(hasEndpoint ? [] : [`The API endpoint ${row.endpoint} leads to none of the new control planes: give the cluster another endpoint afterwards.`]),
-      'Patches of the lost servers are not taken over.',
+      'The new servers do not get the patches of the lost servers.',
     ],
     groups: groupsOf(joiningGroups(joiners.chosen)),
     disks: joiners.disks,
   }
 }
 
-/** The first control plane starts etcd from the snapshot as soon as it answers; its last steps, and the other servers, need etcd. */
+/** The first control plane starts etcd from the snapshot as soon as it answers. Its last steps and the other servers need etcd. */
 function groupsOf([first, ...others]: readonly PlannedGroup[]): PlannedGroup[] {
   if (!first || first.node_id === null || first.name === null) return []
   const server = { name: first.name }
@@ -99,7 +99,7 @@ function groupsOf([first, ...others]: readonly PlannedGroup[]): PlannedGroup[] {
   ]
 }
 
-/** Gives up the servers of the cluster and reserves the new ones, in one transaction. @throws Problem */
+/** Drops the former members and reserves the new servers, in one transaction. @throws Problem */
 export async function beginNew(
   tx: Tx,
   begun: {

@@ -1,4 +1,4 @@
-/** The steps by which etcd starts from a snapshot. */
+/** The steps that start etcd from a snapshot. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { BackupRefused } from '../../../../backup/sealed.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -23,12 +23,12 @@ const snapshotOf = async ({ parts, change }: Turn) => {
 }
 const isOfStore = (error: unknown): error is Error => error instanceof StoreError || error instanceof BackupRefused || error instanceof SealBroken
 
-/** Nothing is wiped before the whole snapshot was read and is right. */
+/** Verifies the whole snapshot before anything is wiped. */
 export async function readBack(turn: Turn): Promise<StepResult> {
   try {
     const row = await snapshotOf(turn)
     const file = await turn.parts.snapshots.forChanges.check(row, turn.job.signal)
-    return file.sha256 === row.sha256 ? 'done' : { failed: 'The store holds another file than was written to it' }
+    return file.sha256 === row.sha256 ? 'done' : { failed: 'The file in the store is not the one that was written' }
   } catch (error) {
     if (turn.job.signal.aborted || !isOfStore(error)) throw error
     return error instanceof StoreError && error.kind === 'failed' ? { waiting: error.message, againMs: 5_000 } : { failed: error.message }
@@ -36,14 +36,14 @@ export async function readBack(turn: Turn): Promise<StepResult> {
 }
 
 /**
- * When a wipe is sent again, in ms after the last one: soon where etcd runs, because a control plane that was wiped before the others may have joined them again;
- * late where etcd doesn't run, because the server may be starting.
+ * Time in ms after which a wipe is sent again. It is short if etcd runs, because a control plane that was wiped before the others may have joined them again,
+ * and long if etcd doesn't run, because the server may be starting.
  */
 const wipeAgainMs = { runs: 20_000, stopped: 300_000 }
 
 /**
- * All wipes are sent at once: a single control plane without data would join the etcd of the others. Only the partition with etcd's data is wiped, so the servers
- * keep their configurations. Done when etcd waits on each of them.
+ * Sends all wipes at once, because a single wiped control plane would join the etcd of the others. Only the partition with etcd's data is wiped, so the servers
+ * keep their configurations. Done when etcd waits for a bootstrap on each of them.
  */
 export async function wipe(turn: Turn): Promise<StepResult> {
   const { change, job, state } = turn
@@ -56,7 +56,7 @@ export async function wipe(turn: Turn): Promise<StepResult> {
   const due = left.filter((p) => p.state === 'has-data' && isDue(p))
   if (due.length > 0) {
     const refused = await job.effect('wipe', () => Promise.all(due.map(({ m }) => sendWipe(turn, m))))
-    // A wipe whose record got lost is sent again at once, which does no harm before the snapshot is there.
+    // If a crash lost the record of a wipe, the wipe is sent again at once. That is harmless before etcd was started from the snapshot.
     const problems = refused.flatMap((problem) => problem ?? [])
     if (problems.length > 0) return { waiting: listed(problems), againMs: 2_000 }
     await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
@@ -64,7 +64,7 @@ export async function wipe(turn: Turn): Promise<StepResult> {
   return { waiting: listed(left.map((p) => p.reason)), againMs: 1_000 }
 }
 
-/** Returns why the wipe was refused, or null. */
+/** Sends the wipe. Returns why it was refused, or null. */
 async function sendWipe(turn: Turn, m: members.MemberRow): Promise<string | null> {
   try {
     await talos(turn, m.node_id, (client) => client.reset({ graceful: false, reboot: true, systemPartitions: ['EPHEMERAL'] }))
@@ -109,15 +109,15 @@ async function othersWithEtcd(turn: Turn, except: string): Promise<string | null
   const found = places.filter((p) => p.state === 'has-data')
   return found.length === 0
     ? null
-    : `${listed(found.map((p) => p.m.name))} ${found.length === 1 ? 'has' : 'have'} data of etcd: request the restore again and name ${found.length === 1 ? 'it' : 'them'} to be wiped`
+    : `${listed(found.map((p) => p.m.name))} ${found.length === 1 ? 'has' : 'have'} etcd data: request the restore again and add ${found.length === 1 ? 'it' : 'them'} to the control planes to wipe`
 }
 
-/** etcd lists its members seconds after its start. Without members after this time, in ms, the bootstrap is repeated on the same server. */
+/** etcd lists its members seconds after its start. If it lists none after this time, in ms, the bootstrap is repeated on the same server. */
 const recoverAgainMs = 20_000
 
 /**
- * Starts etcd from the snapshot, exactly once: the server is stored before the call and never changes, and Talos refuses a second start on a server with data.
- * Only etcd's own list of members proves that it runs.
+ * Starts etcd from the snapshot, exactly once: the chosen server is stored before the call and never changes, and Talos refuses a second bootstrap of a server
+ * with etcd data. The start counts as successful only when etcd lists its members.
  */
 export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
   const { job, state } = turn
@@ -146,7 +146,7 @@ export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResul
   return { waiting: `etcd was started on ${m.name}; waiting for its first member`, againMs: 500 }
 }
 
-/** The control planes that were wiped or waited are healthy members of etcd. One that doesn't answer is not waited for. */
+/** Waits until the control planes of the restore are healthy members of etcd. A control plane that doesn't answer is left out. */
 export async function membersBack(turn: Turn): Promise<StepResult> {
   const reports = await etcdReports(viewOf(turn))
   const places = await Promise.all(controlPlanes(turn).map((m) => etcdPlace(viewOf(turn), m)))
@@ -157,7 +157,7 @@ export async function membersBack(turn: Turn): Promise<StepResult> {
     : { waiting: listed(late.map((r) => `${r.name}: ${r.problem}`)) || 'No control plane answers', againMs: 1_000 }
 }
 
-/** The Kubernetes API serves the snapshot: its namespace kube-system has the same UID. */
+/** Verifies that the Kubernetes API serves the snapshot: its namespace kube-system has the same UID. */
 export async function objectsBack(turn: Turn): Promise<StepResult> {
   const { identity } = await snapshotOf(turn)
   const found = (await (await kubernetes(turn)).get('/api/v1/namespaces/kube-system', turn.job.signal)) as { metadata?: { uid?: string } } | null
@@ -168,7 +168,7 @@ export async function objectsBack(turn: Turn): Promise<StepResult> {
   return 'done'
 }
 
-/** Nodes of the snapshot whose servers have left the cluster since. */
+/** Removes nodes of the snapshot whose servers have left the cluster since. */
 export async function removeStale(turn: Turn): Promise<StepResult> {
   const { job, state } = turn
   const client = await kubernetes(turn)

@@ -43,7 +43,7 @@ const refusal = async (change: object): Promise<string> => {
 const ids = (nodes: readonly Server[]) => nodes.map((n) => n.id)
 const off = (nodes: readonly Server[]) => Promise.all(nodes.map((n) => world.machine(n).lifecycle.powerOff()))
 
-test('a running cluster goes back to its snapshot: etcd is wiped on the named control planes, and the workload is as it was', async () => {
+test('a running cluster is restored from its snapshot: etcd is wiped on the named control planes, and the workload is as it was', async () => {
   const identity = hand().addWorkload({ name: 'shop', replicas: 2, minAvailable: 1 })
   const { uid } = hand().show()
   const snapshot = await take()
@@ -82,12 +82,12 @@ test('a running cluster goes back to its snapshot: etcd is wiped on the named co
   ).toEqual([])
 }, 180_000)
 
-test('Steelyard can end before and after every effect of a snapshot and a restore: etcd starts from the snapshot once', async () => {
+test('a snapshot and a restore continue after a crash before or after any effect, and etcd starts from the snapshot once', async () => {
   const effects = ['snapshot', 'wipe', 'upload', 'recover']
   const ends = new Set(effects.flatMap((name) => [`${name}:before`, `${name}:after`]))
   const { failpoint } = backend.platform
   const reach = failpoint.reach.bind(failpoint)
-  // The run ends there like a killed process: what it did is not recorded.
+  // The run ends here like a killed process: its effect is not recorded.
   failpoint.reach = (effect, when) => {
     if (ends.delete(`${effect.split('/', 1)[0]}:${when}`)) throw new Error('Killed here')
   }
@@ -165,7 +165,7 @@ test('a cluster whose servers all died comes back on new servers with its name, 
   expect((await world.server(first[0]!.id)).cluster).toBeNull()
 }, 240_000)
 
-test('servers of the cluster that came back empty take it up again', async () => {
+test('a cluster is restored on its own servers after they came back empty', async () => {
   const other = (await admin.call(clusterCreate, { body: world.ask(again, { name: 'lone' }) })).answer!
   expect((await world.ended(other.operation.id)).status).toBe('done')
   const { id } = await world.change(other.cluster.id, { kind: 'snapshot', store_id: store })

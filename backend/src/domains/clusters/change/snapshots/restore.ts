@@ -1,6 +1,7 @@
 /**
- * Restores a cluster from a snapshot. On its own control planes: the data of etcd is wiped on those that a user has named, then one of them starts etcd from the
- * snapshot, and the others join it. On other servers: the first control plane is installed and starts etcd from the snapshot, then the other servers join.
+ * Restores a cluster from a snapshot. On its own control planes: the etcd data of the control planes that the user has named is wiped, then one of them starts
+ * etcd from the snapshot, and the others join it. On other servers: the first control plane is installed and starts etcd from the snapshot, then the other
+ * servers join.
  * Talos: "Disaster recovery"; `EtcdRecover` and `Bootstrap` with `recover_etcd` (internal/app/machined/internal/server/v1alpha1).
  */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
@@ -20,7 +21,7 @@ type Change = ChangeOf<'restore'>
 
 const whole = (...steps: PlannedGroup['steps']): PlannedGroup => ({ node_id: null, name: null, steps })
 
-/** The control planes that come back: those that wait for etcd, and those that are wiped. */
+/** The control planes of the restore: those whose etcd waits for a bootstrap, and those that are wiped. */
 const returning = (places: readonly EtcdPlace[], { reset }: Change) => places.filter((p) => p.state === 'waits' || reset.includes(p.m.node_id)).map((p) => p.m)
 
 async function planHere(view: ChangeView, change: Change): Promise<Planned> {
@@ -35,7 +36,7 @@ async function planHere(view: ChangeView, change: Change): Promise<Planned> {
     warnings: [
       ...snapshot.warnings,
       ...place.warnings,
-      ...(healthy.length * 2 > places.length ? [`etcd still runs on ${listed(healthy.map((p) => p.m.name))}: its content is replaced by the snapshot.`] : []),
+      ...(healthy.length * 2 > places.length ? [`etcd still runs on ${listed(healthy.map((p) => p.m.name))}: its content is replaced with the snapshot.`] : []),
     ],
     groups: first
       ? [
@@ -108,7 +109,7 @@ export const restore: ChangeKind<Change> = {
         how,
       )
     if (how === 'done') await members.update(tx, state.row.id, { control_plane_at: new Date(turn.job.now()) })
-    // A failed restore can be retried, and continues with what it has done.
+    // The retry of a failed restore continues where it failed.
     if (how !== 'failed') await store.drop(tx, state.row.id)
   },
 }

@@ -5,7 +5,7 @@ import type { Tables } from '../../../../db/tables.gen.ts'
 
 export type RecoveryRow = Selectable<Tables['cluster_recovery']>
 
-/** Begins a recovery. What an earlier one has left is forgotten. */
+/** Begins a recovery and replaces the record of an earlier one. */
 export const begin = async (tx: Tx, row: { cluster_id: string; operation_id: string; snapshot_id: string }): Promise<void> => {
   await tx.deleteFrom('cluster_recovery').where('cluster_id', '=', row.cluster_id).execute()
   await tx.insertInto('cluster_recovery').values(row).execute()

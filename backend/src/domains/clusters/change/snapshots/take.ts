@@ -1,4 +1,4 @@
-/** A snapshot on request. The snapshots domain takes it (`domains/snapshots/taking.ts`); the change begins that, and watches it. */
+/** A snapshot on request. The snapshots domain takes it (`domains/snapshots/taking.ts`); the change starts it and follows its progress. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { Problem } from '#contract/errors.ts'
@@ -42,7 +42,7 @@ export const takeSnapshot: ChangeKind<ChangeOf<'snapshot'>> = {
       if (!row || row.status === 'removing') return { failed: 'The snapshot was removed before it was ready' }
       if (row.status === 'ready') return 'done'
       if (row.status === 'taking') return { waiting: row.reason ?? 'The snapshot is being taken', againMs: followMs, isSafe: true }
-      // An earlier failure is what a user has just retried.
+      // An earlier failure is the one that a user has just retried.
       if (step.started_at !== null && row.updated_at.getTime() >= Date.parse(step.started_at)) return { failed: row.reason ?? 'The snapshot failed' }
       await write(turn, (tx) => parts.snapshots.forChanges.again(tx, operation.id))
       return { waiting: 'The snapshot is tried again', againMs: followMs, isSafe: true }

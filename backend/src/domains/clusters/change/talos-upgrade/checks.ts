@@ -1,4 +1,4 @@
-/** Checks before servers restart with another Talos, and the order in which they do. */
+/** Checks before servers restart with another Talos image, and the order of the servers. */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { kubernetesProblem, upgradeProblem } from '#talos/versions.ts'
@@ -10,21 +10,21 @@ import { leaderLast, type MemberReport } from '../shared/etcd.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { lookAt, type Running } from './look.ts'
 
-/** An installer image with large extensions, packed and unpacked. */
+/** Size of an installer image with large extensions, packed and unpacked. */
 const leastFreeBytes = 2 * 1024 ** 3
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
-/** A server with what it runs now. */
+/** A server and what it runs now. */
 export interface Looked {
   readonly m: MemberRow
-  /** null: it doesn't answer. */
+  /** null: the server doesn't answer. */
   readonly seen: Running | null
   readonly silent: string
 }
 
 const looksAtOnce = 16
 
-/** Asks all servers of the cluster, some at a time. */
+/** Reads the state of all servers of the cluster, a few at a time. */
 export async function lookAtAll(view: ChangeView): Promise<Looked[]> {
   const looked: Looked[] = []
   const all = view.state.members.filter(isWanted)
@@ -38,11 +38,11 @@ export async function lookAtAll(view: ChangeView): Promise<Looked[]> {
   return looked
 }
 
-/** A check with a sentence for each problem, or the sentence that all is well. */
+/** A check that fails with the problems, or succeeds with the sentence `fine`. */
 export const checkAll = (name: string, problems: readonly string[], fine: string): Check =>
   check(name, problems.length === 0, problems.length === 0 ? fine : listed(problems))
 
-/** Every server has joined and answers: a server that fails must not be joined by a second one. */
+/** Check: every server has joined and answers, so that the change never leaves a second server out of service. */
 export function checkServers(looked: readonly Looked[]): Check {
   const problems = looked.flatMap(({ m, seen, silent }) => {
     if (m.failed_at !== null) return [`${m.name} has failed: ${m.failure ?? 'retry or replace it first'}`]
@@ -53,7 +53,7 @@ export function checkServers(looked: readonly Looked[]): Check {
   return checkAll('answers', problems, `All ${looked.length} servers answer`)
 }
 
-/** No server has a configuration that others have changed: the new install image is sent with the whole configuration. */
+/** Check: no server has drift, because the new install image is sent with the whole configuration. */
 export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
   const drifted = looked.filter(({ m }) => view.facts.get(m.node_id)?.drift_since != null).map(({ m }) => m.name)
   return check(
@@ -65,7 +65,7 @@ export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
   )
 }
 
-/** Every node is Ready. */
+/** Check: every node is Ready. */
 export async function checkNodes(view: ChangeView, looked: readonly Looked[]): Promise<Check> {
   try {
     const nodes = new Map((await (await kubernetes(view)).nodes(view.signal)).map((n) => [n.name, n]))
@@ -80,17 +80,17 @@ export async function checkNodes(view: ChangeView, looked: readonly Looked[]): P
   }
 }
 
-/** Each server may go to the version, and the version runs the cluster's Kubernetes. */
+/** Check: each server can be upgraded to the version, and the version supports the cluster's Kubernetes. */
 export function checkPath({ state }: ChangeView, looked: readonly Looked[], version: string): Check {
   const kubernetesVersions = new Set([state.row.kubernetes_version, ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version)])
   const problems = [
     ...looked.map(({ seen }) => (seen === null ? undefined : upgradeProblem(seen.version, version))),
     ...[...kubernetesVersions].map((v) => kubernetesProblem(version, v)),
   ].filter((problem) => problem !== undefined)
-  return checkAll('path', [...new Set(problems)], `Talos ${version} follows the present version and runs Kubernetes ${state.row.kubernetes_version}`)
+  return checkAll('path', [...new Set(problems)], `Every server can be upgraded to Talos ${version}, which supports Kubernetes ${state.row.kubernetes_version}`)
 }
 
-/** Each server has space for the installer. */
+/** Check: each server has space for the installer. */
 export function checkSpace(changed: readonly Looked[]): Check {
   const problems = changed.flatMap(({ m, seen }) =>
     seen?.freeBytes != null && seen.freeBytes < leastFreeBytes
@@ -100,7 +100,7 @@ export function checkSpace(changed: readonly Looked[]): Check {
   return checkAll('space', problems, 'Every server has space for the installer')
 }
 
-/** The image factory has what the servers need. `demand` throws Problem for what is missing. */
+/** Check: the image factory has the images. `demand` throws Problem for a missing one. */
 export async function checkImages(demand: () => Promise<unknown>, fine: string): Promise<Check> {
   try {
     await demand()

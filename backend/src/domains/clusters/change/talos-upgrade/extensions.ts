@@ -1,4 +1,4 @@
-/** Gives servers other extensions and kernel arguments: an upgrade to another image of the same version. */
+/** Changes the extensions and kernel arguments of servers by an upgrade to another image of the same version. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Schematic } from '#talos/schematic/schematic.ts'
@@ -19,7 +19,7 @@ type Change = ChangeOf<'extensions'>
 
 const { steps: titles } = changeTable.clusterExtensions
 
-/** The schematic that a server gets. What the change leaves out stays. */
+/** The schematic that a server gets. Fields that the change leaves out keep their current value. */
 const wantedFrom = (present: Schematic, { extensions, kernel_args }: Change): Schematic => {
   const now = chosenIn(present)
   return withChosen(present, { extensions: extensions ?? now.extensions, kernel_args: kernel_args ?? now.kernel_args })
@@ -41,7 +41,7 @@ function differenceOf(before: Chosen, after: Chosen): string {
   ].join('; ')
 }
 
-/** Which servers change, and how. Throws Problem for a schematic or an extension that the factory doesn't have. */
+/** The servers that change, and how. @throws Problem for a schematic or an extension that the factory doesn't have */
 async function changedOf({ parts }: ChangeView, looked: readonly Looked[], change: Change): Promise<Planned[]> {
   const schematics = new Map<string, Schematic>()
   const changed: Planned[] = []
@@ -73,7 +73,7 @@ export const extensions: ChangeKind<Change> = {
       checks: [
         image,
         ...(isSame ? [check('change', false, 'Every chosen server has these extensions and kernel arguments already')] : []),
-        ...(strangers.length === 0 ? [] : [check('chosen', false, 'A chosen server is not in this cluster')]),
+        ...(strangers.length === 0 ? [] : [check('chosen', false, 'A chosen server does not belong to this cluster')]),
         checkServers(all),
         checkDrift(view, all),
         checkEtcd(reports),

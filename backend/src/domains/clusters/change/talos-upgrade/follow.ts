@@ -1,4 +1,4 @@
-/** After a server runs another Talos: its configuration names the image, so that an installation of it and new servers get the same. */
+/** Writes the new image into a server's configuration after its restart, so that a later installation of this server uses the same image. */
 import { TalosError } from '#talos/client/errors.ts'
 import { configuringQueue } from '../../../patches/configuring.ts'
 import { renderAgain } from '../../render.ts'
@@ -7,10 +7,10 @@ import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, write }
 import * as targets from './store.ts'
 import { targetOf } from './targets.ts'
 
-/** From then on a waiting step asks the machine what it says about its configuration, in ms. */
+/** A step that has waited for this time, in ms, requests a dry run to find out why the machine doesn't take its configuration. */
 const quietMs = 20_000
 
-/** Step `follow/<node id>`: renders the server's configuration with the new image, has it sent, and waits until the machine has it. */
+/** Step `follow/<node id>`: renders the server's configuration with the new image, and waits until the server's reconciler has delivered it. */
 export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promise<StepResult> {
   const { parts, state } = turn
   const m = memberOf(turn, nodeId!)
@@ -20,7 +20,7 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
       const images = m.images === null ? {} : { images: JSON.stringify({ ...m.images, install: row.image }) }
       await clusters.updateMember(tx, state.row.id, m.node_id, { install_image: row.image, ...images })
       await parts.servers.noteTalos(tx, m.node_id, { talos_version: row.version, schematic: row.schematic })
-      // Talos takes another install image without a restart (Talos `v1alpha1_server.go`, ApplyConfiguration).
+      // Talos accepts another install image without a restart (Talos `v1alpha1_server.go`, ApplyConfiguration).
       await renderAgain(parts, tx, state.row.id, m.node_id)
       await parts.engine.wake(tx, configuringQueue, m.node_id)
       await targets.update(tx, row, { followed_at: new Date(turn.job.now()) })
@@ -35,7 +35,7 @@ export async function follow(turn: ChangeTurn, { nodeId, step }: StepAt): Promis
   return (isLong ? await refusal(turn, m, newest.sealed) : null) ?? { waiting: `${m.name} gets its configuration` }
 }
 
-/** Why the machine does not take its configuration, from a dry run; null if it would take it. The reconciler of configurations doesn't repeat a refused one. */
+/** Why the machine refuses its configuration, from a dry run, or null. The reconciler of configurations doesn't send a refused one again. */
 async function refusal(turn: ChangeTurn, m: clusters.MemberRow, sealed: Uint8Array): Promise<StepResult | null> {
   const { parts, state } = turn
   const yaml = await parts.secrets.openConfig(parts.db, state.row.id, sealed)

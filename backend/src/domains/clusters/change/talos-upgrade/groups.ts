@@ -1,4 +1,4 @@
-/** The steps with which servers restart with another Talos, server by server. */
+/** The steps that restart servers with another Talos image, server by server. */
 import { type changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import { has } from '#talos/versions.ts'
 import type { MemberRow } from '../../store.ts'
@@ -11,11 +11,11 @@ interface Plan {
   readonly titles: Pick<Titles, 'write' | 'upgrade' | 'follow'>
   /** The version that the servers get. */
   readonly version: string
-  /** The image is written in the next boot. */
+  /** True: the image is written during the next boot. */
   readonly isStaged?: boolean
 }
 
-/** Whether the machine writes an image without a restart, so that this is done before its workload moves. */
+/** Whether the machine can write an image without a restart. It is then written before the drain. */
 export const writesAhead = (version: string, isStaged: boolean): boolean => has(version, 'lifecycleService') && !isStaged
 
 const step = (prefix: string, m: MemberRow, title: string) => ({ key: keyOf(prefix, m.node_id), title })
@@ -45,13 +45,13 @@ export const backSteps = (m: MemberRow): PlannedGroup['steps'] => [
   step('node-ready', m, sharedChangeSteps['node-ready'](m)),
 ]
 
-/** Warnings that every restart of these servers brings. */
+/** Warnings about restarts of these servers. */
 export function warningsOf({ state }: ChangeView, order: readonly Looked[], canary: string | undefined): string[] {
   const first = order.find(({ m }) => m.node_id === canary)
   const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.released_at === null)
   return [
     ...(first && order.length > 1
-      ? [`${first.m.name} is the first; the others follow by themselves once it is healthy. If it fails, nothing else is changed`]
+      ? [`${first.m.name} is the first. The others follow automatically once it is healthy. If it fails, no other server is changed`]
       : []),
     ...(controlPlanes.length === 1 && order.some(({ m }) => m.role === 'control_plane')
       ? ['The cluster has one control plane: the Kubernetes API does not answer while it restarts']

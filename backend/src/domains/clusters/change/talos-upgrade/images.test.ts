@@ -12,7 +12,7 @@ describe('extensions and kernel arguments', async () => {
   const { nodes, cluster } = await ready(2)
   const [, worker] = nodes
 
-  test('an extension that does not exist is refused before anything moves', async () => {
+  test('an extension that does not exist is refused before anything changes', async () => {
     const planned = await plan(cluster.id, { kind: 'extensions', extensions: ['siderolabs/nonsense'] })
     expect(planned.checks.find((c) => c.check === 'image')).toMatchObject({ ok: false, message: expect.stringContaining('siderolabs/nonsense') })
   })
@@ -50,11 +50,11 @@ describe('a rollback', async () => {
   const worker = nodes[1]!
   const rollback = { kind: 'rollbackTalos' as const, node_id: worker.id }
 
-  test('a server that Steelyard has not upgraded has no version to go back to', async () => {
+  test('a rollback is refused for a server that Steelyard has not upgraded', async () => {
     expect((await plan(cluster.id, rollback)).checks.find((c) => c.check === 'before')).toMatchObject({ ok: false })
   })
 
-  test('a server goes back to the version before a staged upgrade, alone, and is upgraded again by the same upgrade', { timeout: 90_000 }, async () => {
+  test('one server is rolled back after a staged upgrade, and the same upgrade can be repeated', { timeout: 90_000 }, async () => {
     const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9', stage: true }
     expect((await plan(cluster.id, upgrade)).groups[1]!.steps[0]!.key).toBe(`drain/${worker.id}`)
     expect(await world.ended((await world.change(cluster.id, upgrade)).id)).toMatchObject({ status: 'done' })

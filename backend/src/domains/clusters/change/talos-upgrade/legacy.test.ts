@@ -5,7 +5,7 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
-// The clock of this world jumps in the last test, so that certificates made after it are not valid yet for the machines.
+// The last test advances the clock of this world, so certificates that are made afterwards are not valid yet for the machines.
 const world = await clusterWorld({ servers: 7, talos: 'v1.12.11' })
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
@@ -18,7 +18,7 @@ test('a version that does not run the Kubernetes of the cluster is refused', { t
   })
 })
 
-test('servers of the minor before, which can not write an image ahead, are upgraded to the next minor', { timeout: 90_000 }, async () => {
+test('servers of the previous minor, which can not write an image before their restart, are upgraded to the next minor', { timeout: 90_000 }, async () => {
   const { nodes, cluster } = await ready(2, { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' })
   const ended = await world.ended((await world.change(cluster.id, upgrade)).id)
   expect(ended).toMatchObject({ status: 'done', reason: null })
@@ -30,7 +30,7 @@ test('servers of the minor before, which can not write an image ahead, are upgra
 })
 
 test(
-  'a server that hangs in an upgrade fails after its time and is told again by a retry; one that never gets ready is rolled back',
+  'a server that hangs in an upgrade fails after the time limit and gets the command again in a retry; one that never becomes Ready is rolled back',
   { timeout: 150_000 },
   async () => {
     const kubernetes = { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' }
@@ -45,7 +45,7 @@ test(
         () => world.operation(id),
         (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && reason.test(s.reason ?? '')),
       )
-    await waits(first.id, `upgrade/${slow.id}`, /was told to restart|is upgrading/)
+    await waits(first.id, `upgrade/${slow.id}`, /The restart with Talos .* was requested|is upgrading/)
     await waits(second.id, `node-ready/${never.id}`, /is not Ready/)
     world.backend.clock.advance(21 * 60_000)
     // Tokens last ten minutes, so the user signs in again.

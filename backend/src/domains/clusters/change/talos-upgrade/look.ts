@@ -28,7 +28,7 @@ const troubleDeadlineMs = 5_000
 /** Mount point of the partition EPHEMERAL. */
 const ephemeral = '/var'
 
-/** Asks the machine. Throws only if the caller's signal aborts, or on a bug. */
+/** Reads the state from the machine. Throws only if the caller's signal aborts, or on a bug. */
 export async function lookAt(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>, nodeId: string): Promise<Running | Silent> {
   try {
     return await talosOf(
@@ -53,7 +53,7 @@ export async function lookAt(view: Pick<ChangeView, 'parts' | 'state' | 'signal'
   }
 }
 
-/** Why the machine fails or what it does last, in the words of its log; '' if the log can't be read or says nothing. */
+/** The last lines of the machine's log about a failure or its current work; '' if the log can't be read or has none. */
 export async function lastWords(turn: ChangeTurn, nodeId: string): Promise<string> {
   try {
     const { reason, last } = await talosOf(viewOf(turn), nodeId, (client) => readTrouble(client), troubleDeadlineMs)
@@ -64,6 +64,6 @@ export async function lastWords(turn: ChangeTurn, nodeId: string): Promise<strin
   }
 }
 
-/** Whether a server runs what it should become. */
+/** Whether a server runs its target version and image. */
 export const runs = (seen: Pick<Running, 'version' | 'schematic'>, target: Pick<TargetRow, 'version' | 'schematic'>): boolean =>
   seen.version === target.version && seen.schematic === target.schematic

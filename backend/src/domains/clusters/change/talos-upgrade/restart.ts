@@ -1,6 +1,6 @@
 /**
- * Steps that write another Talos to a server and restart it. What was sent is recorded before and after, and every run looks at the machine first, so a run may
- * end anywhere: a machine that was told already is not told again.
+ * Steps that write another Talos image to a server and restart it. Each command is recorded before and after it is sent, and every run reads the machine's state
+ * first. So a run may end anywhere, and a machine that has got the command does not get it again.
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
@@ -15,11 +15,11 @@ import { lastWords, lookAt, type Running, runs } from './look.ts'
 import * as store from './store.ts'
 import { targetOf } from './targets.ts'
 
-/** How often a machine is told to write an image before its refusal counts: a registry may be unreachable for a moment. */
+/** How often a failed write of an image is tried before the step fails, because a registry may be unreachable for a moment. */
 const mostTries = 3
-/** After this time, in ms, a machine that still runs the same boot is told to restart again. */
+/** A machine that still runs the same boot after this time, in ms, gets the command to restart again. */
 const restartAgainMs = 120_000
-/** From then on a waiting step tells what the machine's log says, in ms. */
+/** A step that has waited for this time, in ms, shows the last lines of the machine's log. */
 const quietMs = 15_000
 
 type Row = store.TargetRow
@@ -37,7 +37,7 @@ async function failed(turn: ChangeTurn, row: Row, reason: string): Promise<StepR
   return { failed: reason }
 }
 
-/** Like `failed`, for a machine that runs its old version: it runs workload again. */
+/** Like `failed`, for a machine that still runs its old version: it is uncordoned. */
 async function failedUnchanged(turn: ChangeTurn, row: Row, reason: string): Promise<StepResult> {
   const result = await failed(turn, row, reason)
   await uncordon(turn, { nodeId: row.node_id }).catch((error: unknown) => {
@@ -47,11 +47,11 @@ async function failedUnchanged(turn: ChangeTurn, row: Row, reason: string): Prom
   return result
 }
 
-/** Whether a refusal of the machine is final. A machine that can't be reached is waited for. */
+/** Whether the error is a refusal of the machine. For other errors the step waits. */
 const isRefusal = (error: unknown): error is TalosError =>
   error instanceof TalosError && ['other', 'invalid_argument', 'failed_precondition', 'not_found', 'permission_denied', 'unimplemented'].includes(error.kind)
 
-/** Pulls and writes the image. Null if it is written, else what to wait for or why it failed. */
+/** Pulls and writes the image. Returns null if it is written, otherwise why the step waits or fails. */
 async function writeImage(turn: ChangeTurn, row: Row): Promise<StepResult | null> {
   const { job, operation } = turn
   if (row.written_at !== null) return null
@@ -76,7 +76,7 @@ async function writeImage(turn: ChangeTurn, row: Row): Promise<StepResult | null
   return null
 }
 
-/** Step `write/<node id>`: the machine goes on with its old version. */
+/** Step `write/<node id>`: writes the image while the machine runs its old version. */
 export async function writeStep(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const row = await targetOf(turn, nodeId!)
@@ -86,12 +86,12 @@ export async function writeStep(turn: ChangeTurn, { nodeId }: StepAt): Promise<S
   return (await writeImage(turn, row)) ?? 'done'
 }
 
-/** How a machine is told to restart with another Talos. */
+/** The command that restarts a machine with another Talos image. */
 interface Command {
-  /** What comes before: null if it is done. */
+  /** Runs before the command; returns null when it is done. */
   readonly prepare?: (turn: ChangeTurn, row: Row, seen: Running) => Promise<StepResult | null>
   readonly send: (client: TalosClient, row: Row, seen: Running) => Promise<unknown>
-  /** A machine that never gets ready may be told too. */
+  /** True: the command can also be sent to a machine that never becomes ready. */
   readonly isForIll?: boolean
 }
 
@@ -101,7 +101,7 @@ export const upgradeCommand = (isStaged: boolean): Command => ({
 })
 export const rollbackCommand: Command = { send: (client) => client.rollback(), isForIll: true }
 
-/** Tells the machine. */
+/** Sends the command to the machine. */
 async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command): Promise<StepResult> {
   const { job, operation } = turn
   const { name } = memberOf(turn, row.node_id)
@@ -124,7 +124,7 @@ async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command)
   return { waiting: `${name} restarts with Talos ${row.version}` }
 }
 
-/** What the machine does, for a step that waits for it. */
+/** Waits, with the machine's current stage as the reason. */
 async function waitFor(turn: ChangeTurn, { step, nodeId }: StepAt, seen: Running): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const isLong = step.started_at !== null && turn.job.elapsedMs(Date.parse(step.started_at)) > quietMs
@@ -133,16 +133,16 @@ async function waitFor(turn: ChangeTurn, { step, nodeId }: StepAt, seen: Running
   return { waiting: [doing, words || seen.unmet].filter(Boolean).join(': ') }
 }
 
-/** Why a machine is waited for that doesn't answer, with what is known of it: the time of the command, and the stage that the last contact saw. */
+/** The reason of a wait for a machine that doesn't answer: the error, the time of the command, and the stage at the last contact. */
 async function silence(turn: ChangeTurn, row: Row, why: string): Promise<string> {
   const { name } = memberOf(turn, row.node_id)
   const [facts] = await turn.parts.servers.forPlan(turn.parts.db, [row.node_id])
-  const stage = facts!.stage === null || facts!.stage === 'running' ? '' : `, and was last seen ${facts!.stage.replace('_', ' ')}`
-  const told = row.sent_at === null ? '' : `. It was told to restart with Talos ${row.version} at ${atTime(row.sent_at)}${stage}`
+  const stage = facts!.stage === null || facts!.stage === 'running' ? '' : `, and the server was last seen ${facts!.stage.replace('_', ' ')}`
+  const told = row.sent_at === null ? '' : `. The restart with Talos ${row.version} was requested at ${atTime(row.sent_at)}${stage}`
   return `${name} does not answer: ${why}${told}`
 }
 
-/** Steps `upgrade/<node id>` and `rollback/<node id>`: tells the machine, and waits until it runs the target. */
+/** Steps `upgrade/<node id>` and `rollback/<node id>`: sends the command, and waits until the machine runs the target. */
 export async function restart(turn: ChangeTurn, at: StepAt, command: Command): Promise<StepResult> {
   const nodeId = at.nodeId!
   const { name } = memberOf(turn, nodeId)
@@ -152,7 +152,7 @@ export async function restart(turn: ChangeTurn, at: StepAt, command: Command): P
   const isUp = seen.stage === 'running'
   if (runs(seen, row)) return isUp ? 'done' : waitFor(turn, at, seen)
   const isNewRound = row.round < (await roundOf(turn))
-  // Another boot, or a machine that is not running, shows that an attempt whose end is unknown has reached it.
+  // If the result of an attempt is unknown, another boot or a stage other than running shows that the command has reached the machine.
   const wasTold = row.sent_at !== null || (row.intent_at !== null && (seen.bootId !== row.boot_id || (!isUp && command.isForIll !== true)))
   const mayBeTold = isUp || (command.isForIll === true && seen.stage === 'booting')
   if (!wasTold || (isNewRound && isUp)) return mayBeTold ? send(turn, row, seen, command) : waitFor(turn, at, seen)

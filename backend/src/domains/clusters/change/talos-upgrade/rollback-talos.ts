@@ -1,4 +1,4 @@
-/** Lets one server boot the Talos that it ran before its last upgrade. Talos keeps that version on the disk until the next upgrade. */
+/** Boots the Talos version that one server ran before its last upgrade. Talos keeps that version on the disk until the next upgrade. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
 import { kubernetesProblem } from '#talos/versions.ts'
@@ -20,11 +20,11 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
   async plan(view, { node_id }) {
     const { parts, state } = view
     const m = state.members.find((one) => one.node_id === node_id && isWanted(one))
-    if (!m) return { checks: [check('server', false, 'The server is not in this cluster')], groups: [] }
+    if (!m) return { checks: [check('server', false, 'The server does not belong to this cluster')], groups: [] }
     const [last, seen, reports] = await Promise.all([store.lastSent(parts.db, node_id), lookAt(view, node_id), etcdReports(view)])
     const before = last && { version: last.version_before, schematic: last.schematic_before }
     const others = reports.filter((r) => r.node_id !== node_id && r.problem !== null).map((r) => `${r.name}: ${r.problem}`)
-    // The server itself may be ill, which is a reason for the rollback.
+    // The server itself may be unhealthy, which is a reason for the rollback.
     const nodes = await checkNodes(
       view,
       state.members.filter((one) => isWanted(one) && one.node_id !== node_id).map((one) => ({ m: one, seen: null, silent: '' })),
@@ -39,14 +39,14 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
         check(
           'before',
           before !== undefined,
-          before ? `${m.name} ran Talos ${before.version} before its last upgrade` : `Steelyard has not upgraded ${m.name}, so it knows no version before`,
+          before ? `${m.name} ran Talos ${before.version} before its last upgrade` : `Steelyard has not upgraded ${m.name}, so its previous version is unknown`,
         ),
         check('answers', answers === null, answers ?? `${m.name} answers`),
         ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
         checkAll('etcd', m.role === 'control_plane' ? others : [], 'Every other member of etcd is healthy'),
         { ...nodes, check: 'nodes' },
       ],
-      warnings: ['Settings that only the newer Talos knows are refused by the older one. Talos itself refuses a rollback if the disk has no version before.'],
+      warnings: ['The older Talos refuses settings that only the newer one knows. Talos refuses a rollback if the disk has no previous version.'],
       groups: [
         { node_id: null, name: null, steps: [{ key: 'image', title: titles.image() }] },
         {
@@ -55,7 +55,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           drains: isReady,
           reboots: 'yes',
           steps: [
-            // Pods of a node that is not Ready never end, so it can't be drained.
+            // Pods of a node that is not Ready never terminate, so it can't be drained.
             ...(isReady ? [{ key: keyOf('drain', node_id), title: sharedChangeSteps.drain(m) }] : []),
             { key: keyOf('upgrade', node_id), title: titles.upgrade(about) },
             ...backSteps(m),
@@ -75,7 +75,7 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
           if (!last) throw new Error('The plan has found an upgrade of this server')
           return { version: last.version_before, schematic: last.schematic_before }
         },
-        // The version before is on the machine's disk.
+        // The previous version is on the machine's disk, so no image is needed.
         async () => {},
       ),
     drain,

@@ -1,4 +1,4 @@
-/** SQL for upgrades of Talos: what each server becomes, and how far it is. */
+/** SQL for upgrades of Talos: the target of each server, and its progress. */
 import type { Insertable, Selectable, Updateable } from 'kysely'
 import type { Db, Tx } from '../../../../db/db.ts'
 import type { Tables } from '../../../../db/tables.gen.ts'
@@ -19,7 +19,7 @@ export const get = (on: Db | Tx, operationId: string, nodeId: string): Promise<T
 export const ofOperation = (on: Db | Tx, operationId: string): Promise<TargetRow[]> =>
   on.selectFrom('talos_upgrade').selectAll().where('operation_id', '=', operationId).execute()
 
-/** The newest change of a server that was sent to it. */
+/** The newest upgrade or rollback that was sent to the server. */
 export const lastSent = (on: Db | Tx, nodeId: string): Promise<TargetRow | undefined> =>
   on
     .selectFrom('talos_upgrade')

@@ -1,4 +1,4 @@
-/** What the servers of an upgrade become: rows that are written before anything is sent, so that a continued upgrade has the same target. */
+/** Targets of the servers of an upgrade. They are stored before anything is sent, so that an upgrade that continues after a crash has the same targets. */
 import { Problem } from '#contract/errors.ts'
 import { installImage } from '../../render.ts'
 import { type ChangeTurn, prefixOf, type StepResult, viewOf, write } from '../frame.ts'
@@ -11,7 +11,7 @@ interface Wanted {
   readonly schematic: string
 }
 
-/** The servers that the operation restarts. */
+/** Ids of the servers that the operation restarts. */
 const changedBy = ({ operation }: ChangeTurn): string[] =>
   operation.steps.flatMap((s) => (prefixOf(s.key) === 'upgrade' && s.node_id !== null ? [s.node_id] : []))
 
@@ -22,8 +22,8 @@ async function imageFor({ parts }: ChangeTurn, nodeId: string, { version, schema
 }
 
 /**
- * Step `image`: decides for each server what it becomes. `wantedOf` gets what the server runs now. `demand`: throws if the factory does not have the image; a
- * rollback needs none. Servers that are decided already keep their target.
+ * Step `image`: stores the target of each server. `wantedOf` gets what the server runs now. `demand` throws if the factory does not have the image; a rollback
+ * needs none. Servers that have a target already keep it.
  */
 export async function decideTargets(
   turn: ChangeTurn,
@@ -59,7 +59,7 @@ export async function decideTargets(
   return 'done'
 }
 
-/** @throws Error if the target was never decided */
+/** @throws Error if the server has no target */
 export async function targetOf({ parts, operation }: ChangeTurn, nodeId: string): Promise<store.TargetRow> {
   const row = await store.get(parts.db, operation.id, nodeId)
   if (!row) throw new Error(`The operation ${operation.id} has no target for ${nodeId}`)

@@ -1,4 +1,4 @@
-/** For tests of upgrades: ready clusters, plans, and what the machines did. */
+/** Helpers of the tests of upgrades: ready clusters, plans, and observations of the machines. */
 import { expect } from 'vitest'
 import { type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
@@ -28,16 +28,16 @@ export function upgradeWorld(world: ClusterWorld) {
     },
 
     versions: (nodes: readonly Server[]): string[] => nodes.map((n) => world.machine(n).talosVersion),
-    /** How often the machines have written another Talos. */
+    /** How often the machines have written another Talos image. */
     upgrades: (nodes: readonly Server[]): number[] => nodes.map((n) => world.machine(n).disk.state.counters.upgrades),
-    /** Names of the nodes that Kubernetes gives no pods. */
+    /** Names of the cordoned nodes. */
     cordoned: (controlPlane: Server): string[] =>
       Object.values(kubernetesOf(world.machine(controlPlane))!.state.kubernetes.objects)
         .map(({ body }) => body as { kind?: string; metadata: { name: string }; spec?: { unschedulable?: boolean } })
         .filter(({ kind, spec }) => kind === 'Node' && spec?.unschedulable === true)
         .map(({ metadata }) => metadata.name),
 
-    /** Looks at the machines all the time: in which order they run the version, how many are away at once, and whether etcd ever lost its quorum. */
+    /** Watches the machines: the order in which they run the version, how many are down at once, and whether etcd ever lost its quorum. */
     watch: (clusterName: string, nodes: readonly Server[], version: string) => {
       const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === clusterName)!
       const seen = { order: [] as string[], mostAway: 0, quorumLost: 0 }

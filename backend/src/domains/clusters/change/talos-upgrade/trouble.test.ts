@@ -11,7 +11,7 @@ const { admin } = world
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-test('a canary that comes back with its old version stops everything, runs workload again, and is upgraded by a retry', { timeout: 120_000 }, async () => {
+test('a canary that comes back with its old version stops the upgrade and is uncordoned, and a retry upgrades it', { timeout: 120_000 }, async () => {
   const { nodes, cluster } = await ready(3)
   const [controlPlane, other, canary] = nodes
   await addFault(world.machine(canary!), { kind: 'bad-boot', times: 1 })
@@ -32,7 +32,7 @@ test('a canary that comes back with its old version stops everything, runs workl
   expect(cordoned(controlPlane!)).toEqual([])
 })
 
-test('an installer that fails stops the upgrade in its own words before the workload is moved', { timeout: 120_000 }, async () => {
+test('a failed installer stops the upgrade before the drain, and its own message is the reason', { timeout: 120_000 }, async () => {
   const { nodes, cluster } = await ready(2)
   const worker = nodes[1]!
   await addFault(world.machine(worker), { kind: 'fail-upgrade', times: 100 })
@@ -46,7 +46,7 @@ test('an installer that fails stops the upgrade in its own words before the work
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
 })
 
-test('an image that the machine can not pull fails with the words of the registry', { timeout: 120_000 }, async () => {
+test('an image that the machine can not pull fails the upgrade with the message of the registry', { timeout: 120_000 }, async () => {
   const { nodes, cluster } = await ready(1)
   await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: ':v1.13.9' })
   const { id } = await world.change(cluster.id, upgrade)

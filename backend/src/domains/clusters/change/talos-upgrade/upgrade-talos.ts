@@ -17,7 +17,7 @@ import { decideTargets } from './targets.ts'
 
 const { steps: titles } = changeTable.clusterUpgradeTalos
 
-/** `v1.13.9`, however it was entered. */
+/** The version with its `v`: `v1.13.9`. */
 const versionIn = ({ version }: Pick<ChangeOf<'upgradeTalos'>, 'version'>): string => (version.startsWith('v') ? version : `v${version}`)
 
 export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
@@ -37,7 +37,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
       checks: [
         path,
         ...(path.ok ? [await checkImages(demand, `The image factory has the installer of Talos ${version} for every server`)] : []),
-        ...(canary ? [] : [check('canary', false, 'The first server is none of those that are upgraded: choose another one')]),
+        ...(canary ? [] : [check('canary', false, 'The chosen first server is not one of the servers that are upgraded: choose another one')]),
         checkServers(looked),
         checkDrift(view, looked),
         checkEtcd(reports),
@@ -66,7 +66,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
     uncordon,
   },
   async end(tx, { parts, state, change }, how) {
-    // Now every server runs the version: new servers get it too.
+    // Every server runs the version now, so servers that join later get it too.
     if (how === 'done') await updateCluster(parts, tx, system, state.row.id, { talos_version: versionIn(change) })
   },
 }

@@ -12,7 +12,7 @@ describe('a cluster of three control planes and two workers', async () => {
   const { nodes, cluster } = await ready(5)
   const change = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-  test('an upgrade to a version whose image does not exist is refused before anything moves', async () => {
+  test('an upgrade to a version whose image does not exist is refused before anything changes', async () => {
     const wrong = { ...change, version: 'v1.13.77' }
     expect((await plan(cluster.id, wrong)).checks).toContainEqual({ check: 'image', ok: false, message: 'The image factory does not build Talos v1.13.77' })
     const called = await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: wrong } })
@@ -44,7 +44,7 @@ describe('a cluster of three control planes and two workers', async () => {
   })
 
   test(
-    'each server is upgraded alone, workers first and the leader last; etcd keeps its quorum; versions, images and drift follow',
+    'servers are upgraded one at a time, workers first and the leader last; etcd keeps its quorum, and the new version and images are recorded',
     { timeout: 120_000 },
     async () => {
       const order = (await plan(cluster.id, change)).groups.flatMap((g) => g.name ?? [])
