@@ -85,7 +85,7 @@ async function ask(endpoint: string): Promise<string[]> {
   for (const [change, sentence] of [
     [{ secretAccessKey: 'x' }, 'the secret access key is wrong'],
     [{ accessKeyId: 'x' }, 'access key'],
-    [{ bucket: 'other' }, 'there is no such bucket'],
+    [{ bucket: 'other' }, 'the bucket does not exist'],
   ] as const) {
     const said = await refusal(change)
     expectThat(said.includes(sentence), `The refusal says "${sentence}": ${said}`)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds since the start of this process, unaffected by changes of the wall clock. */
+  /** Milliseconds since the start of this process. Changes of the wall clock don't affect it. */
   monotonic(): number
   /** Time of the last clock jump, by this clock; 0 if there was none. */
   steadySince(): number

@@ -150,7 +150,7 @@ export async function userOf(api: Api, text: string): Promise<Person> {
   return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
 }
 
-/** The cluster with its servers. */
+/** The cluster and its servers. */
 export const clusterOf = async (api: Api, text: string): Promise<Cluster> => api.call(clusterGet, { params: { id: await idOf(api, cluster, text) } })
 
 /** The id of a current or former server of the cluster. Searches only these servers, because a new server may have the name of a former one. */

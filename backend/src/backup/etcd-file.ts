@@ -1,22 +1,22 @@
 /**
- * Reads what identifies a snapshot of etcd while its bytes pass by, so that the file is never in memory as a whole. The file is a database of bbolt followed by
- * the SHA-256 of the database (etcd `client/v3/snapshot/v3_snapshot.go`, `hasChecksum`). Format: bbolt `internal/common/page.go`, `meta.go`, `inode.go`.
+ * Reads the identity and the version of an etcd snapshot from a stream, so that the whole file is never in memory. The file is a bbolt database followed by the
+ * SHA-256 of the database (etcd `client/v3/snapshot/v3_snapshot.go`, `hasChecksum`). Format: bbolt `internal/common/page.go`, `meta.go`, `inode.go`.
  *
- * Every page that calls itself a leaf is read. Pages that bbolt has freed keep their old content, which is older, so the highest revision and version count.
+ * Every page marked as a leaf is read, also pages that bbolt has freed. Those have older content, so the highest revision and version are used.
  */
 import { createHash } from 'node:crypto'
 import { BackupRefused } from './sealed.ts'
 
 export interface EtcdFile {
-  /** Of the database and its checksum: the whole file. */
+  /** Size of the whole file: the database and its checksum. */
   readonly sizeBytes: number
   /** SHA-256 of the whole file, hex. */
   readonly sha256: string
   /** Highest revision of a key; null if there is no key. */
   readonly revision: number | null
-  /** Version of the data, such as `3.6.0`. etcd before 3.6 stores the version of the cluster only. */
+  /** Storage version, such as `3.6.0`. etcd before 3.6 stores only the version of the cluster. */
   readonly version: string | null
-  /** UID of the namespace kube-system; null if there is none, because this isn't the database of a Kubernetes cluster. */
+  /** UID of the namespace kube-system; null if the database isn't that of a Kubernetes cluster. */
   readonly identity: string | null
 }
 
@@ -27,14 +27,14 @@ const elementBytes = 16
 const leafFlag = 0x02
 const bucketFlag = 1
 const metaChecksumAt = pageHead + 56
-/** etcd's largest request is 1.5 MiB by default, so no honest page continues over more pages than this. */
+/** etcd's largest request is 1.5 MiB by default, so no valid page continues over more pages than this. */
 const mostOverflow = 1024
 const kubeSystem = Buffer.from('/registry/namespaces/kube-system')
 const uuidPattern = /(?:"uid":"|\x2a\x24)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 
 const compare = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
-/** FNV-1a of 64 bits, the checksum of a meta page. */
+/** 64-bit FNV-1a, the checksum of a meta page. */
 function fnv1a(bytes: Uint8Array): bigint {
   let hash = 0xcb_f2_9c_e4_84_22_23_25n
   for (const byte of bytes) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x1_00_00_00_01_b3n)
@@ -101,7 +101,7 @@ class Pages {
 
   end(): void {
     this.#read(true)
-    if (this.#number === 0) throw new BackupRefused('This is not a snapshot of etcd: it has no pages of bbolt')
+    if (this.#number === 0) throw new BackupRefused('This is not a snapshot of etcd: it has no bbolt pages')
   }
 
   #read(isEnd: boolean): void {
@@ -133,12 +133,12 @@ function pageSizeOf(first: Buffer): number {
   const isMeta = first.readUInt32LE(pageHead) === magic && first.readUInt32LE(pageHead + 4) === 2
   const isWhole = isMeta && first.readBigUInt64LE(metaChecksumAt) === fnv1a(first.subarray(pageHead, metaChecksumAt))
   if (!isWhole || size < 1024 || size > 1024 * 1024 || (size & (size - 1)) !== 0)
-    throw new BackupRefused('This is not a snapshot of etcd: it does not begin with a page of bbolt')
+    throw new BackupRefused('This is not a snapshot of etcd: it does not begin with a bbolt page')
   return size
 }
 
 /**
- * Passes the bytes on and checks them. `found` is called after the last byte.
+ * Passes the bytes on and checks them. Calls `found` after the last byte.
  * @throws BackupRefused if the bytes are no snapshot of etcd, are cut off, or don't have the hash at their end
  */
 export async function* checkedEtcdFile(source: AsyncIterable<Uint8Array>, found: (file: EtcdFile) => void): AsyncGenerator<Buffer> {
@@ -162,8 +162,10 @@ export async function* checkedEtcdFile(source: AsyncIterable<Uint8Array>, found:
   if (sizeBytes === 0) throw new BackupRefused('The snapshot is empty')
   // etcd recognises the hash by the length of the file, a multiple of 512 plus 32.
   if (sizeBytes % 512 !== hashBytes)
-    throw new BackupRefused('The snapshot is cut short, or has no hash at its end: a file of `etcdctl snapshot save` has one, a copy of the file `db` has none')
-  if (!ofDatabase.digest().equals(last)) throw new BackupRefused('The snapshot is damaged: its content does not have the hash at its end')
+    throw new BackupRefused(
+      'The snapshot is incomplete, or has no hash at its end: a file of `etcdctl snapshot save` has one, a copy of the file `db` has none',
+    )
+  if (!ofDatabase.digest().equals(last)) throw new BackupRefused('The snapshot is damaged: its content does not match the hash at its end')
   pages.end()
   const { revision, version, identity } = pages.facts
   found({ sizeBytes, sha256: ofFile.digest('hex'), revision, version, identity })

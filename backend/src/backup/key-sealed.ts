@@ -1,8 +1,8 @@
 /**
- * The envelope of a snapshot: the pieces of a backup file (`sealed.ts`) under a random key of this one file, which is encrypted with the key file's current
- * key and stored in the head. So the file can be opened by whoever has the key file, without the database.
+ * The envelope of a snapshot: the chunks of a backup file (`sealed.ts`), encrypted with a random key of this file. That key is encrypted with the key file's
+ * current key and stored in the header, so the file can be opened with the key file alone, without the database.
  *
- * head: `steelyard-sealed-1\n` | length of the JSON (4 bytes) | JSON (`Head`)
+ * header: `steelyard-sealed-1\n` | length of the JSON (4 bytes) | JSON (`Head`)
  */
 import type { Vault } from '../vault/vault.ts'
 import { SealBroken } from '../vault/cipher.ts'
@@ -12,7 +12,7 @@ const magic = Buffer.from('steelyard-sealed-1\n')
 const lengthBytes = 4
 const longestHead = 16 * 1024
 
-/** What the file is, for somebody who finds it. `id` is also part of the context of the key. */
+/** Header of the file, for a reader without the database. `id` is also part of the context of the key. */
 export interface SealedAbout {
   readonly what: 'etcd snapshot'
   readonly id: string
@@ -40,7 +40,8 @@ export async function* sealWithKey(vault: Pick<Vault, 'fileKey'>, about: SealedA
 
 /**
  * Decrypts what `sealWithKey` wrote.
- * @throws BackupRefused if the file is none of Steelyard's, is another than `id`, or any part of it was changed or is missing; SealBroken if its key is missing
+ * @throws BackupRefused if the file was not written by Steelyard, is not the snapshot `id`, or any part of it was changed or is missing; SealBroken if the key
+ *   file lacks its key
  */
 export async function* unsealWithKey(vault: Pick<Vault, 'openFileKey'>, id: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const reader = source[Symbol.asyncIterator]()

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { BackupRefused } from './sealed.ts'
 
-/** The passphrase must resist offline guessing for as long as the file exists. */
+/** Minimum length. The passphrase must resist offline guessing for as long as the backup exists. */
 const shortest = 12
 
 /** @throws Refusal if the passphrase is too short */

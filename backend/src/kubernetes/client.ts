@@ -105,7 +105,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       await any({ method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(fields), type: 'application/merge-patch+json' }, [200], signal)
     },
     /**
-     * Evicts a pod, unless a PodDisruptionBudget forbids it: Kubernetes then answers 429 with the budget's name. After an eviction the pod still needs time to end.
+     * Evicts a pod, unless a PodDisruptionBudget forbids it: Kubernetes then answers 429 with the budget's name. An evicted pod still needs time to terminate.
      */
     async evict(namespace: string, name: string, signal: AbortSignal): Promise<'evicted' | 'gone' | { readonly blocked: string }> {
       const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/eviction`
@@ -168,7 +168,7 @@ interface Call {
   readonly type?: string
   /** Default: JSON. */
   readonly accept?: string
-  /** Only lines that begin with this text are kept, so that a long answer fits. */
+  /** Only lines that begin with this text are kept, so that a long answer stays within the limit. */
   readonly onlyLines?: string
 }
 

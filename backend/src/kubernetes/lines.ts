@@ -1,9 +1,9 @@
 /** Reads long texts line by line. */
 
-/** Longest line of a filtered answer, in bytes. */
+/** Longest line of a filtered response, in bytes. */
 const longestLine = 16_384
 
-/** Passes on only the lines that begin with a text. A longer line is cut, and then is none of those. */
+/** Keeps only the lines that begin with a text. A line that is too long is truncated. */
 export function lineFilter(start: string, keep: (line: Buffer) => void): { take: (part: Buffer) => void; end: () => void } {
   const head = Buffer.from(start)
   let rest: Buffer = Buffer.alloc(0)

@@ -172,7 +172,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         return (await inLane(options, () => certificateOf(address, options))).mode
       },
 
-      /** Reads the certificate of the machine's API, without verifying it. @throws TalosError if nothing answers; Problem `dial_refused` */
+      /** Reads the certificate of the machine's API without verifying it. @throws TalosError if nothing answers; Problem `dial_refused` */
       async certificate(options: ConnectOptions = {}): Promise<ReadCertificate> {
         policy.demand(address, apiPort)
         return inLane(options, () => certificateOf(address, options))

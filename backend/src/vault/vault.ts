@@ -127,15 +127,15 @@ export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: str
     escrow: (clusterId: string, bytes: Uint8Array): Promise<string> => writeEscrow(keys, escrowFolder, clusterId, bytes),
 
     /**
-     * A new key for one file outside of the database, and the same key encrypted with the current key of the key file, to be stored in the file.
-     * @param context says what the file is, so that the key can't be used for another file
+     * A new key for one file outside of the database, and the same key encrypted with the current key of the key file, which is stored in the file.
+     * @param context identifies the file, so that the key can't be used for another file
      */
     fileKey(context: string): { readonly key: Buffer; readonly wrappingKey: string; readonly wrapped: Buffer } {
       const key = randomBytes(32)
       return { key, wrappingKey: keys.current.id, wrapped: encrypt(keys.current.key, key, `file key|${context}`) }
     },
 
-    /** @throws SealBroken if the key file lacks the key, or the file is another than the context says */
+    /** @throws SealBroken if the key file lacks the key, or the context is of another file */
     openFileKey(context: string, { wrappingKey, wrapped }: { readonly wrappingKey: string; readonly wrapped: Uint8Array }): Buffer {
       const wrapping = keys.get(wrappingKey)
       if (!wrapping) throw new SealBroken(`The key file has no key ${wrappingKey}, which encrypts this file: bring the line of this key back`)

@@ -243,7 +243,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
     return token
   }
 
-  /** The bytes of a long response, with the token refreshed and the identity proved if necessary. */
+  /** The bytes of a long response. Refreshes the token and proves the user's identity if necessary. */
   async function* long<O extends Operation>(operation: O, ask: Ask<O>): AsyncGenerator<Uint8Array> {
     check(operation, ask)
     const base = await url()

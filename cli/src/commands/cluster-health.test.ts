@@ -50,7 +50,7 @@ const healthy: Answer<typeof clusterHealth> = {
   drift: [],
 }
 
-test('cluster health prints a line per topic, the members of etcd and the nodes, and exits with 1 if something is broken or unknown', async () => {
+test('cluster health prints a line per topic, the members of etcd and the nodes, and exits with 1 if the cluster has a problem or an unknown state', async () => {
   const api = await startApi()
   const cluster = aCluster()
   api.on(clusterList, () => pageOf([cluster]))

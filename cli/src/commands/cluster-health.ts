@@ -19,7 +19,7 @@ const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): 
         { title: 'STATE', text: (l) => l.state, colour: (l) => colours[l.state] },
         { title: 'MESSAGE', text: (l) => l.message },
       ],
-      'Nothing is known',
+      'No health information',
     ),
     table(
       terminal,
@@ -34,7 +34,7 @@ const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): 
         { title: 'ALARMS', text: (m) => m.alarms?.join(', ') ?? 'unknown' },
         { title: 'REASON', text: (m) => m.reason ?? '' },
       ],
-      'No members of etcd are known',
+      'No known members of etcd',
     ),
     table(
       terminal,
@@ -49,7 +49,7 @@ const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): 
         { title: 'PODS', text: (n) => (n.pods === null ? '' : String(n.pods)), right: true },
         { title: 'REASON', text: (n) => n.reason ?? '' },
       ],
-      'No nodes are known',
+      'No known nodes',
     ),
   ].join('\n')
 
@@ -60,7 +60,7 @@ export const clusterHealthCommand: Command = objectCommand({
   name: 'cluster health',
   of: noun.cluster,
   operation: clusterHealth,
-  summary: 'Ask a cluster how it is: etcd, Kubernetes API, nodes, versions and drift. Exits with 1 if something is broken or does not answer.',
+  summary: 'Show the health of a cluster: etcd, Kubernetes API, nodes, versions and drift. Exits with 1 if there is a problem or no answer.',
   examples: ['cluster health web', 'cluster health web --json'],
   done(context, answer) {
     context.show(answer, (health) => healthText(context.terminal, health))

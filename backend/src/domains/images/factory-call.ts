@@ -38,7 +38,7 @@ interface Question {
   readonly body?: string
   readonly status: 200 | 201
   readonly mostBytes: number
-  /** The response is text, which `json` then holds. */
+  /** True: the response is text; `json` is then this text. */
   readonly isText?: true
 }
 

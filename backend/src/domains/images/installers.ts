@@ -1,4 +1,4 @@
-/** Installer images with which servers of a cluster are upgraded: whether the factory has them, and schematics that differ from a server's own. */
+/** Installer images for upgrades of servers: whether the factory has them, and schematics that differ from a server's own. */
 import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
@@ -11,7 +11,7 @@ import { type Factory, knownAs } from './factory.ts'
 
 export type Installers = ReturnType<typeof installers>
 
-/** What users choose. The other parts of a schematic belong to the machine: its overlay, its keys, and the argument with which it announces itself. */
+/** The parts of a schematic that users choose. The others belong to the machine: its overlay, its keys, and the argument with which it announces itself. */
 export interface Chosen {
   readonly extensions: readonly string[]
   readonly kernel_args: readonly string[]
@@ -46,7 +46,7 @@ export const withChosen = (schematic: Schematic, { extensions, kernel_args }: Ch
 })
 
 export function installers({ factory }: { factory: Factory }) {
-  /** @throws Problem factory_unreachable, factory_refused, also for a schematic with parts that Steelyard doesn't know and so would lose */
+  /** @throws Problem factory_unreachable; factory_refused, also for a schematic with settings that Steelyard doesn't know and would lose */
   const schematic = async (id: string): Promise<Schematic> => {
     if (id === emptySchematicId) return {}
     const short = `${id.slice(0, 12)}…`
@@ -79,7 +79,7 @@ export function installers({ factory }: { factory: Factory }) {
     schematic,
 
     /**
-     * Throws if the factory has no installer of this version with this schematic, or can't be asked. The installer itself isn't requested, because the factory
+     * Throws if the factory has no installer of this version with this schematic, or does not answer. The installer itself isn't requested, because the factory
      * builds an installer on its first request, which takes minutes.
      * @throws Problem factory_unreachable, factory_refused
      */
@@ -94,7 +94,7 @@ export function installers({ factory }: { factory: Factory }) {
     },
 
     /**
-     * Throws if the factory does not build this version with the schematic's extensions, or if the kernel would cut its arguments.
+     * Throws if the factory does not build this version with the schematic's extensions, or if the kernel command line would be too long.
      * @throws Problem factory_unreachable, factory_refused, invalid
      */
     async demandBuildable(version: string, { officialExtensions = [], extraKernelArgs = [] }: Schematic): Promise<void> {

@@ -75,7 +75,7 @@ const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({
     return found && { operation: plain(found), isCancelled: found.row.cancel_requested_at !== null }
   },
 
-  /** For reconcilers: all open operations of a queue's object, oldest first. */
+  /** All open operations of a queue's object, oldest first. For reconcilers. */
   async allCarriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean; round: number }[]> {
     const found = await store.allCarriedBy(on, work)
     return found.map((one) => ({ operation: plain(one), isCancelled: one.row.cancel_requested_at !== null, round: one.row.round }))

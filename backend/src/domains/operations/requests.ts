@@ -45,7 +45,7 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
   return row
 }
 
-/** Whether the operation waits for its time, so that others may run meanwhile. */
+/** Whether the operation is scheduled and has not begun, so that other operations may run meanwhile. */
 const isScheduled = (o: store.OperationRow): boolean => o.started_at === null && (o.starts_at !== null || o.in_window)
 
 export function requests({ db, clock, record }: OperationParts, { wake, whole }: View) {

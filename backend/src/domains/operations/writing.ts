@@ -36,7 +36,7 @@ interface NewOperation {
   /** Details of the audit entry; null if the use-case writes the entry itself. */
   readonly audit?: Pick<Change, 'before' | 'after'> | null
   readonly arguments?: unknown
-  /** When a scheduled operation begins at the earliest, and whether only in its cluster's maintenance window. Its reconciler observes both. */
+  /** Earliest start of a scheduled operation, and whether it runs only in its cluster's maintenance window. Its reconciler applies both. */
   readonly startsAt?: Date | null
   readonly inWindow?: boolean
 }
@@ -205,7 +205,7 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
       }
     },
 
-    /** Sets the reason of an operation that has not begun: what it waits for. */
+    /** Sets what an operation that has not begun waits for, as its reason. */
     async note(tx: Tx, id: string, reason: string): Promise<void> {
       const row = await store.lock(tx, id)
       if (row && !hasEnded(row) && row.reason !== reason) await updated(tx, id, { reason })

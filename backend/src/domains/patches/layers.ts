@@ -27,9 +27,9 @@ export interface RenderContext {
   readonly endpointHost: string
   /** Addresses of the control planes, for the certificates. */
   readonly controlPlaneAddresses: readonly string[]
-  /** Further hosts of the Kubernetes API that the certificates name, while the endpoint changes. */
+  /** Additional hosts in the certificates of the Kubernetes API during a change of the endpoint. */
   readonly otherHosts?: readonly string[] | undefined
-  /** Addresses of the endpoint that are virtual IPs of the control planes. */
+  /** Virtual IPs of the control planes that serve the endpoint. */
   readonly virtualIps?: readonly string[] | undefined
   readonly vlanId?: number | null | undefined
   /** Workload link; by default the link with the dialled address. */

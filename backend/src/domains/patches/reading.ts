@@ -74,7 +74,7 @@ export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { s
     factsOf,
     /**
      * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-     * `set` are changes of patches that aren't stored yet. The result has plaintext secrets: encrypt it before storing it.
+     * `set`: changes of patches that aren't stored yet. The result has plaintext secrets: encrypt it before storing it.
      * @throws Problem `invalid` naming the layer, if Talos would refuse the result
      */
     render: async (on: Db | Tx, nodeId: string, base: string, context: RenderContext, set: PatchSet = noChange): Promise<Rendered> => {

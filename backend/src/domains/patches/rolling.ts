@@ -1,6 +1,6 @@
 /**
- * Changes of configurations that operations on a cluster carry out, server by server: what a change of patches would do, and the sending of the newest
- * generation with a look at the machine before and after.
+ * Changes of configurations by operations on a cluster, server by server: previews a change of patches, and sends the newest generation after comparing it with
+ * the machine's configuration.
  */
 import { Problem } from '#contract/errors.ts'
 import type { Preview, PreviewWarning } from '#contract/patches.ts'
@@ -23,7 +23,7 @@ import { audited } from './store.ts'
 
 const callDeadlineMs = 60_000
 
-/** What a change of patches would do on one server. */
+/** Preview of a change of patches on one server. */
 export interface Rehearsal {
   /** Unified diff with secrets masked; empty if nothing changes. */
   readonly diff: string
@@ -32,8 +32,8 @@ export interface Rehearsal {
 }
 
 /**
- * `held`: the machine runs its newest configuration. `sent`: it accepted it now. `restarting`: it will run it after its restart. Otherwise nothing was
- * sent: the machine refuses it, needs a restart that isn't allowed, has a configuration that others have changed, or does not answer.
+ * `held`: the machine runs its newest configuration. `sent`: it accepted it now. `restarting`: it will run it after its restart. Otherwise nothing was sent: the
+ * machine refuses the configuration, needs a restart that isn't allowed, has drift, or does not answer.
  */
 export type Delivery =
   | { readonly kind: 'held' | 'restarting' }
@@ -53,7 +53,7 @@ export function rolling(
     return (await servers.connection(server.id)).secure(keys, act, { signal, deadlineMs })
   }
 
-  /** Where the machine is on its way to a configuration. Images count, although they are no drift. */
+  /** Whether the machine runs the configuration, is restarting into it, or runs another one. Images are compared as well, although they are no drift. */
   const placeOf = async (yaml: string, found: Found, talosVersion: string): Promise<'held' | 'restarting' | 'other'> => {
     const equals = async (text: string): Promise<boolean> => {
       if (text === yaml) return true
@@ -64,7 +64,7 @@ export function rolling(
     return (await equals(found.active)) ? 'held' : 'restarting'
   }
 
-  /** Records what others have changed; changed images are adopted, so a retry keeps them. */
+  /** Records drift. Changed images are adopted, so a retry keeps them. */
   const changedByOthers = async (client: TalosClient, server: ServerFacts, isImages: boolean) => {
     await drift.look(client, server)
     const what = isImages ? 'Images' : 'The configuration'
@@ -106,14 +106,14 @@ export function rolling(
       }
     },
 
-    /** Whether the set changes the server's patches. */
+    /** Whether the set changes the patches of the server. */
     changes: async (nodeId: string, set: PatchSet): Promise<boolean> =>
       Object.values(changesOf(await store.ofServer(db, nodeId), set)).some((list) => list.length > 0),
 
-    /** Makes the newest generation the one with these changes; `noChange`: the server's patches as they are, with its current images. */
+    /** Prepares a newest generation with these changes. `noChange`: with the server's patches as they are and its current images. */
     prepare: (tx: Tx, clusterId: string, nodeId: string, set: PatchSet = noChange) => access.renderWith(tx, clusterId, nodeId, set),
 
-    /** Asks the machine for a dry run of its newest generation. Nothing changes. */
+    /** Requests a dry run of the newest generation from the machine. Changes nothing. */
     async tryNewest(nodeId: string, signal: AbortSignal): Promise<Delivery | { readonly kind: 'ready'; readonly reboots: boolean }> {
       const server = await factsOf(db, nodeId)
       try {
@@ -137,7 +137,7 @@ export function rolling(
     },
 
     /**
-     * Sends the machine its newest generation, unless it has it. `mayReboot`: the machine's workload was moved; otherwise Talos must apply it without a
+     * Sends the machine its newest generation, unless it has it. `mayReboot`: the machine was drained; otherwise Talos must apply the configuration without a
      * restart. `also` runs in the transaction that records that the machine has it.
      */
     async deliver(job: Job, nodeId: string, { mayReboot, also }: { mayReboot: boolean; also?: (tx: Tx) => Promise<void> }): Promise<Delivery> {
@@ -159,7 +159,7 @@ export function rolling(
             const { yaml, generation } = judged.configs.newest
             const place = await placeOf(yaml, judged.found, talosOf(server))
             if (place !== 'other') {
-              // Also after an attempt whose answer was lost.
+              // The machine also has it after an earlier attempt whose answer was lost.
               await hold(generation, null)
               return { kind: place }
             }
@@ -188,7 +188,7 @@ export function rolling(
           async (client) => {
             const [found, { stage }] = [await readFound(client), await readStage(client)]
             const place = await placeOf(configs!.newest.yaml, found, talosOf(server))
-            if (place === 'other') return `${server.name} has another configuration than the one that was sent`
+            if (place === 'other') return `${server.name} does not have the configuration that was sent`
             if (place === 'restarting') return `${server.name} restarts to apply its configuration`
             return stage === 'running' ? null : `${server.name} is ${stage.replace('_', ' ')}`
           },
@@ -234,12 +234,12 @@ export function rolling(
   }
 }
 
-/** Why the machine could not be asked. Throws errors that aren't about the machine. */
+/** The result for an error of the machine. Throws other errors again. */
 function undelivered(server: ServerFacts, error: unknown, signal: AbortSignal): { kind: 'refused' | 'needs_reboot' | 'silent'; reason: string } {
   if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
   if (!(error instanceof TalosError) || error.kind !== 'invalid_argument') return { kind: 'silent', reason: `${server.name} does not answer: ${error.message}` }
   // This message contains the difference of the configurations, with secrets (Talos `v1alpha1_server.go`, CanApplyImmediate).
   if (error.message.includes('in immediate mode'))
-    return { kind: 'needs_reboot', reason: `${server.name} must restart to apply its configuration, which the plan did not say: look at a new plan` }
+    return { kind: 'needs_reboot', reason: `${server.name} must restart to apply its configuration, which the plan did not say: make a new plan` }
   return { kind: 'refused', reason: `${server.name} refuses the configuration: ${error.message}` }
 }

@@ -1,12 +1,12 @@
-/** A change of patches that is the same for several servers: patches by name, and names that are removed. */
+/** A change of patches that applies to several servers: patches to add or replace, and names to remove. */
 import { isDeepStrictEqual } from 'node:util'
 import type { NewPatch } from '#contract/patches.ts'
 import type { PatchRow } from './store.ts'
 
 export interface PatchSet {
-  /** Added, or in place of the patch of the same name. */
+  /** Patches that are added or replace the patch of the same name. */
   readonly patches: readonly NewPatch[]
-  /** Names. */
+  /** Names of patches to remove. */
   readonly remove: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export const changesOf = (stored: readonly PatchRow[], { patches, remove }: Patc
   removed: stored.filter((row) => remove.includes(row.name)),
 })
 
-/** The server's patches after the change: stored ones, and ones that are added. */
+/** The server's patches after the change: stored ones and added ones. */
 export function afterwards(stored: readonly PatchRow[], set: PatchSet): { rows: PatchRow[]; more: readonly NewPatch[] } {
   const { added, updated, removed } = changesOf(stored, set)
   const rows = stored.filter((row) => !removed.includes(row)).map((row) => ({ ...row, ...updated.find((u) => u.row.id === row.id)?.patch }))

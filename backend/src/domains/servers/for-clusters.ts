@@ -135,7 +135,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       await change(tx, system, nodeId, { drift_seen: seen, drift_since: seen === null ? null : (row.drift_since ?? new Date(clock.now())) })
     },
 
-    /** Records what a server was just seen to run, which the contact loop may have missed. Safe to repeat. */
+    /** Records what a server was just seen to run, because the contact loop may have missed it. Safe to repeat. */
     async noteTalos(tx: Tx, nodeId: string, running: { readonly talos_version: string; readonly schematic: string }): Promise<void> {
       const row = await locked(tx, nodeId)
       if (row.talos_version !== running.talos_version || row.schematic !== running.schematic) await change(tx, system, nodeId, running)
@@ -191,7 +191,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
     },
 
     /**
-     * Gives servers to an operation on their cluster, so that nothing else is done to them meanwhile. Safe to repeat.
+     * Reserves servers for an operation on their cluster, so that no other operation runs on them. Safe to repeat.
      * @throws Problem operation_running if a server has another operation
      */
     async holdAll(tx: Tx, ids: readonly string[], operationId: string): Promise<void> {
@@ -202,7 +202,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       }
     },
 
-    /** Ends `holdAll`. Servers with another operation keep it. */
+    /** Ends the reservation of `holdAll`. Servers with another operation keep it. */
     async letGo(tx: Tx, ids: readonly string[], operationId: string): Promise<void> {
       for (const row of await store.lock(tx, ids)) if (row.operation_id === operationId) await change(tx, system, row.id, { operation_id: null })
     },

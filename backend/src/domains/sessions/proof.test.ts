@@ -102,7 +102,7 @@ test('a proof and a refused guess are audited', async () => {
   expect(refused.answer!.items).toMatchObject([{ actor: user.email, after: { method: 'password' }, result: 'invalid' }])
 })
 
-test('the calls that need a proof are those that give credentials away, delete a cluster or its snapshots, or change users and second factors', () => {
+test('the calls that need a proof are those that return credentials, delete a cluster or its snapshots, or change users and second factors', () => {
   expect(
     allOperations
       .filter((o) => o.proof)
@@ -135,7 +135,7 @@ test('the calls that need a proof are those that give credentials away, delete a
 
 test('every call that gives a credential away or manages users needs a proof, except to take access away', () => {
   const takesAway = ['invitationRemove', 'waitlistRemove']
-  // Admins alone manage stores and backups, but what they contain is encrypted.
+  // Only admins manage stores and backups, and their content is encrypted.
   const isStorage = ({ path }: Operation) => /^\/v1\/(?:stores|backups|backup-schedule)\b/.test(path)
   const needs = allOperations.filter((o) => o.scope === 'secrets:read' || (o.scope === 'users:manage' && o.method !== 'GET' && !isStorage(o)))
   expect(needs.length).toBeGreaterThan(10)

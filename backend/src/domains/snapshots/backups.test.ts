@@ -21,7 +21,7 @@ const { answer: store } = await admin.call(storeCreate, { body: { name: 'disk', 
 const body = { store_id: store!.id }
 const list = async () => (await admin.call(backupList)).answer!.items
 
-test('a backup needs a passphrase that is long enough and that only the owner can read', async () => {
+test('a backup needs a passphrase that is long enough and in a file that only its owner can read', async () => {
   expect((await admin.call(backupCreate, { body })).problem).toMatchObject({
     code: 'transition_refused',
     error: expect.stringContaining(passphraseFile) as string,
@@ -31,7 +31,7 @@ test('a backup needs a passphrase that is long enough and that only the owner ca
   writeFileSync(passphraseFile, 'twelve or more characters\n', { mode: 0o600 })
 })
 
-test('a backup is written to the store, read back, and is the file that restore reads; it is no snapshot of a cluster', async () => {
+test('a backup is written to the store and read back, restore can read it, and it is not listed as a snapshot', async () => {
   const { answer: begun } = await admin.call(backupCreate, { body })
   expect(begun).toMatchObject({ status: 'taking', store: { name: 'disk' } })
   await backend.engine.settle()
@@ -47,7 +47,7 @@ test('a backup is written to the store, read back, and is the file that restore 
   expect(await list()).toEqual([])
 }, 60_000)
 
-test('the schedule takes one backup for the times that were missed, and keeps what it should', async () => {
+test('the schedule takes one backup for all missed times, and removes the backups that it no longer keeps', async () => {
   const wish = { ...body, every_hours: 24 as const, at_hour: 3, keep_count: 1, keep_days: null }
   expect((await admin.call(backupScheduleSet, { body: wish })).answer).toMatchObject({ every_hours: 24, keep_count: 1, problem: null })
   for (let day = 0; day < 2; day++) {

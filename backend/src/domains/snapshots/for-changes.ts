@@ -1,4 +1,4 @@
-/** What the changes of clusters may call: a snapshot on request, and the content of a snapshot for a restore. */
+/** The interface for changes of clusters: snapshots on request, and the content of a snapshot for a restore. */
 import { Problem } from '#contract/errors.ts'
 import type { EtcdFile } from '../../backup/etcd-file.ts'
 import { unsealWithKey } from '../../backup/key-sealed.ts'
@@ -21,7 +21,7 @@ export const forChanges = (parts: SnapshotParts) => {
     /** The store for a snapshot on request, with its name: the given one, that of the schedule, or the only one. @throws Problem not_found, invalid */
     async storeFor(on: Db | Tx, clusterId: string, given: string | undefined): Promise<{ id: string; name: string }> {
       const id = given ?? (await store.schedule(on, clusterId))?.store_id ?? (await stores.only(on))
-      if (id === undefined) throw new Problem('transition_refused', 'Name a store: the cluster has no schedule, and there is not exactly one store')
+      if (id === undefined) throw new Problem('transition_refused', 'Choose a store: the cluster has no schedule, and there is not exactly one store')
       const name = await stores.named(on, id)
       if (name === undefined) throw new Problem('not_found', `There is no store ${id}`)
       return { id, name }
@@ -43,10 +43,10 @@ export const forChanges = (parts: SnapshotParts) => {
       if (row?.status === 'taking') await change(tx, row, { status: 'removing' })
     },
 
-    /** The UID of the cluster's namespace kube-system, as its newest snapshot says; null if it is not known. */
+    /** The UID of the cluster's namespace kube-system, from its newest snapshot; null if unknown. */
     identityOf: (on: Db | Tx, clusterId: string): Promise<string | null> => store.identityOf(on, clusterId),
 
-    /** Reads the file as a whole and checks it. @throws StoreError, BackupRefused, SealBroken */
+    /** Reads the whole file and checks it. @throws StoreError, BackupRefused, SealBroken */
     check: async (row: store.SnapshotRow, signal: AbortSignal): Promise<EtcdFile> => readWhole(parts, await stores.open(row.store_id), row, signal),
 
     /** The bytes of the snapshot, decrypted. @throws StoreError, BackupRefused, SealBroken */

@@ -1,4 +1,4 @@
-/** Writes a backup of Steelyard to a store and reads it back. The file is the same as that of `steelyard backup`, so `steelyard restore` reads it. */
+/** Writes a backup of Steelyard to a store and reads it back. The format is that of `steelyard backup`, so `steelyard restore` can read the file. */
 import { createHash } from 'node:crypto'
 import { dump, type DumpCount } from '../../backup/dump.ts'
 import { visit } from '../../backup/load.ts'
@@ -13,7 +13,9 @@ import type * as store from './store.ts'
 /** @throws BackupRefused if no passphrase is set, or it can't be used */
 export async function backupPassphrase({ config }: Pick<SnapshotParts, 'config'>): Promise<string> {
   if (config.backupPassphraseFile === undefined)
-    throw new BackupRefused('STEELYARD_BACKUP_PASSPHRASE_FILE is not set: put a passphrase into a file, set the setting to its path, and start Steelyard again')
+    throw new BackupRefused(
+      'STEELYARD_BACKUP_PASSPHRASE_FILE is not set: put a passphrase into a file, set this setting to its path, and start Steelyard again',
+    )
   const passphrase = await passphraseIn(config.backupPassphraseFile)
   demandLength(passphrase)
   return passphrase
@@ -61,7 +63,7 @@ export async function makeBackup(parts: SnapshotParts, job: Job, row: store.Snap
       ),
     ),
   )
-  if (again?.sha256 !== written!.sha256) throw new StoreError('The store returned another file than was written to it')
+  if (again?.sha256 !== written!.sha256) throw new StoreError('The file in the store is not the one that was written')
   const { bytes, sha256 } = written!
   return { taken_at: at, size_bytes: bytes, stored_bytes: bytes, sha256, verified_at: nowOf(parts) }
 }

@@ -1,4 +1,4 @@
-/** Dependencies of the snapshots domain, its queues, and the beginning of a snapshot. */
+/** Dependencies of the snapshots domain, its queues, and the function that begins a snapshot. */
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -13,9 +13,9 @@ export interface SnapshotParts extends Platform {
   readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'only' | 'named'>
 }
 
-/** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that the hold of a cluster after a restore also holds its snapshots. */
+/** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that pausing a cluster's work after a restore of Steelyard also pauses its snapshots. */
 export const snapshotQueue = 'snapshot'
-/** Stands for a cluster's id in the keys of Steelyard's own backups. */
+/** Used instead of a cluster's id in the keys of Steelyard's own backups. */
 export const installation = 'installation'
 /** Queue of schedules; the key is the cluster's id. */
 export const scheduleQueue = 'snapshot-schedule'
@@ -25,7 +25,7 @@ export const nowOf = ({ clock }: Pick<Platform, 'clock'>): Date => new Date(cloc
 export const wakeSnapshot = (engine: Pick<Engine, 'wake'>, tx: Tx, { id, cluster_id }: { id: string; cluster_id: string | null }): Promise<void> =>
   engine.wake(tx, snapshotQueue, `${cluster_id ?? installation}/${id}`)
 
-/** Events of backups are for admins. */
+/** Events of backups go to admins only. */
 export const scopeOf = ({ cluster_id }: { cluster_id: string | null }) => (cluster_id === null ? { scope: 'users:manage' } : {})
 
 interface Beginning {
@@ -35,7 +35,7 @@ interface Beginning {
   readonly cluster: { readonly id: string; readonly name: string } | null
   readonly storeId: string
   readonly madeBy: 'request' | 'schedule' | 'import'
-  /** The file in the store that is imported. */
+  /** The file in the store to import. */
   readonly source?: string
 }
 

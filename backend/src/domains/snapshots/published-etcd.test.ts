@@ -1,7 +1,7 @@
 /**
- * Snapshots between Steelyard and the published etcd. `conformance/etcd/etcd.snapshot` was saved by it. `npm run conformance` runs this file with another such
- * snapshot, `saved.snapshot` in the folder `CONFORMANCE_ETCD`, and gives what is left there to the published etcd: `taken.snapshot`, a snapshot that Steelyard
- * has taken, and `taken.json`, the uids that must be in it.
+ * Exchange of snapshots between Steelyard and the published etcd, which has saved `conformance/etcd/etcd.snapshot`. `npm run conformance` runs this file with
+ * another snapshot of the published etcd, `saved.snapshot` in the folder `CONFORMANCE_ETCD`. The tests leave two files there, which the published etcd then
+ * checks: `taken.snapshot`, a snapshot that Steelyard has taken, and `taken.json`, the uids that it must contain.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,7 @@ import { clusterWorld } from '../clusters/testing/world.ts'
 const handedOver = process.env.CONFORMANCE_ETCD
 const published =
   handedOver === undefined ? path.join(import.meta.dirname, '../../../../conformance/etcd/etcd.snapshot') : path.join(handedOver, 'saved.snapshot')
-/** Kinds of which a cluster at rest makes and removes no object. */
+/** Kinds whose objects don't change in an idle cluster. */
 const steadyKinds = new Set(['Namespace', 'Node', 'Service', 'ServiceAccount', 'ConfigMap', 'ClusterRole', 'ClusterRoleBinding'])
 
 const world = await clusterWorld({ servers: 1 })
@@ -58,7 +58,7 @@ const uidsOf = ({ objects }: ReturnType<typeof recoveredState>): string[] =>
     .toSorted()
 const running = () => world.machine(node!).etcdCluster!.state.kubernetes
 
-test('a snapshot of the published etcd is imported with its revision and its cluster, and downloaded as it was', async () => {
+test('a snapshot of the published etcd is imported with its revision and cluster UID, and downloaded unchanged', async () => {
   const snapshot = await importPublished()
   const { resourceVersion, objects } = recoveredState(readFileSync(published), false)
   const { uid } = objects['/namespaces/kube-system']!.body.metadata as { uid: string }
@@ -66,7 +66,7 @@ test('a snapshot of the published etcd is imported with its revision and its clu
   expect((await download(snapshot.id)).equals(readFileSync(published))).toBe(true)
 })
 
-test('a snapshot that Steelyard has taken has every object of the cluster', async () => {
+test('a snapshot that Steelyard has taken contains every object of the cluster', async () => {
   const { id, status } = await world.ended((await world.change(cluster.id, { kind: 'snapshot', store_id })).id)
   expect(status).toBe('done')
   const taken = await ready(id)

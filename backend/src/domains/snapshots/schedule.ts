@@ -1,4 +1,4 @@
-/** Pure functions of schedules: the times of a series, and which snapshots are not kept any more. */
+/** Pure functions of schedules: the times of a schedule, and which snapshots are no longer kept. */
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -8,7 +8,7 @@ export interface Series {
   readonly at_hour: number
 }
 
-/** The last time of the series at or before `now`. The series begins on 1970-01-01 at the hour, UTC. */
+/** The last time of the schedule at or before `now`. The times are counted from 1970-01-01 at the schedule's hour, UTC. */
 export function lastTime({ every_hours, at_hour }: Series, now: number): number {
   const everyMs = every_hours * hourMs
   const start = at_hour * hourMs
@@ -24,8 +24,8 @@ export interface Kept {
 }
 
 /**
- * The ids of the snapshots that are not kept any more: all beyond the newest `keepCount`, and those older than `keepDays`. The newest is always kept, so that a
- * cluster whose snapshots have failed for long keeps its last one.
+ * The ids of the snapshots that are no longer kept: all beyond the newest `keepCount`, and those older than `keepDays`. The newest is always kept, so that a
+ * cluster whose snapshots have failed for a long time keeps its last one.
  */
 export function tooMany(snapshots: readonly Kept[], { keepCount, keepDays }: { keepCount: number | null; keepDays: number | null }, now: number): string[] {
   const newestFirst = snapshots.toSorted((a, b) => b.takenAt.getTime() - a.takenAt.getTime())

@@ -1,6 +1,6 @@
 /**
- * Begins the snapshots of schedules. The time in the series is stored with the snapshot in one transaction, so that each time gives one snapshot, whichever
- * process runs. Times that passed while Steelyard was away give one snapshot together.
+ * Begins the snapshots of schedules. The scheduled time is stored with the snapshot in one transaction, so that each time gives exactly one snapshot, also with
+ * several processes. All times that passed while Steelyard was not running give one snapshot.
  */
 import type { Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
@@ -8,7 +8,7 @@ import { begin, installation, scheduleQueue, type SnapshotParts } from './parts.
 import { lastTime, nextTime } from './schedule.ts'
 import * as store from './store.ts'
 
-/** Interval of looks while the last snapshot of the schedule is still under way, in ms. */
+/** Polling interval while the last snapshot of the schedule is still in progress, in ms. */
 const busyMs = 30_000
 
 export const scheduling = (parts: SnapshotParts): Reconciler => ({
@@ -21,7 +21,7 @@ export const scheduling = (parts: SnapshotParts): Reconciler => ({
       if (!row || cluster === undefined || row.paused || cluster?.isLeaving) return undefined
       const now = job.now()
       const last = lastTime(row, now)
-      // After the clock was set back, `begun_for` may be in the future; the series continues when it is reached again.
+      // After the clock was set back, `begun_for` may be in the future. The schedule continues when that time is reached again.
       if (last > row.begun_for!.getTime()) {
         if (await store.isTaking(tx, cluster?.id ?? null)) return { againMs: busyMs }
         await begin(parts, tx, system, { cluster, storeId: row.store_id, madeBy: 'schedule' })

@@ -70,7 +70,7 @@ const files = () =>
     ? readdirSync(path.join(folder, 'clusters'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile())
     : []
 
-test('a snapshot is read from a follower, encrypted, read back and described; its download is a file of etcd with its hash', async () => {
+test('a snapshot is read from a follower, encrypted and read back; its download is an etcd snapshot file with its hash', async () => {
   const snapshot = await take(disk)
   const etcd = world.machine(nodes[0]!).etcdCluster!
   expect(snapshot).toMatchObject({
@@ -125,22 +125,22 @@ test('a snapshot whose store returns another file fails after four attempts, wit
   expect(service.objects.size).toBe(before)
 })
 
-test('a store that refuses is named with its reason, and a snapshot succeeds by itself once the store works again', async () => {
+test('a snapshot names the reason of a store that refuses, and succeeds without a retry by the user once the store works again', async () => {
   service.trouble('refuses')
   const { id } = await world.change(cluster.id, { kind: 'snapshot', store_id: bucket })
   const waiting = await world.until(
     () => get(id),
     (s) => s.reason !== null,
   )
-  expect(waiting.reason).toContain('the access key may not do this')
-  expect((await admin.call(storeGet, { params: { id: bucket } })).answer!.problem).toContain('may not do this')
+  expect(waiting.reason).toContain('the access key lacks a permission')
+  expect((await admin.call(storeGet, { params: { id: bucket } })).answer!.problem).toContain('lacks a permission')
   service.trouble(null)
   await overPause(id, 1)
   expect((await world.ended(id)).status).toBe('done')
   expect((await admin.call(storeGet, { params: { id: bucket } })).answer!.problem).toBeNull()
 })
 
-test('a file of etcdctl is imported; one that is cut short, changed or without a hash is refused with the reason', async () => {
+test('a file of etcdctl is imported; a file that is truncated, changed or without a hash is refused with the reason', async () => {
   const plain = (
     await backend.app.inject({ method: 'GET', url: `/v1/snapshots/${(await take(disk)).id}/file`, headers: { authorization: `Bearer ${admin.accessToken}` } })
   ).rawPayload
@@ -173,7 +173,7 @@ test('a file of etcdctl is imported; one that is cut short, changed or without a
   await waits('none.db', 'has no file')
 })
 
-test('a store that loses a part of a large file is found out, and the snapshot is written again', async () => {
+test('a part of a large file that the store has lost is detected, and the snapshot is written again', async () => {
   const revision = (n: number) => Buffer.concat([Buffer.alloc(7), Buffer.from([n]), Buffer.from('_'), Buffer.alloc(8)])
   const database = boltDatabase({ key: Array.from({ length: 20 }, (_, i) => [revision(i + 1), Buffer.alloc(1024 ** 2, i)] as const) })
   service.objects.set('steelyard/prod/large.db', Buffer.concat([database, createHash('sha256').update(database).digest()]))
@@ -200,13 +200,13 @@ test('a removed snapshot is gone from the list and from its store', async () => 
 })
 
 const scheduled = async () => (await all({ cluster: cluster.name })).filter((s) => s.made_by === 'schedule')
-/** Makes the schedule believe that it last ran so many hours earlier. The clock stays, because certificates depend on it. */
+/** Moves the last run of the schedule back by some hours. The clock isn't changed, because certificates depend on it. */
 async function away(hours: number): Promise<void> {
   await backend.platform.pool.query(`update snapshot_schedule set begun_for = begun_for - make_interval(hours => $1)`, [hours])
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, 'snapshot-schedule', cluster.id))
 }
 
-test('a schedule takes one snapshot after a day away, keeps what it should, and removes only its own files', async () => {
+test('a schedule takes one snapshot after a day without Steelyard, and removes only its own snapshots', async () => {
   const mine = files().length
   const wish = { store_id: disk, every_hours: 6 as const, at_hour: 0, keep_count: 2, keep_days: null }
   const { answer: set } = await admin.call(snapshotScheduleSet, { params: { id: cluster.id }, body: wish })
@@ -232,7 +232,7 @@ test('a schedule takes one snapshot after a day away, keeps what it should, and 
   expect((await admin.call(storeRemove, { params: { id: disk } })).problem?.code).toBe('store_in_use')
 }, 60_000)
 
-test('a scheduled snapshot that fails is shown on its cluster with the reason', async () => {
+test('a failed scheduled snapshot is a trouble of its cluster, with the reason', async () => {
   const { answer: now } = await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })
   const body = { store_id: bucket, every_hours: 1 as const, at_hour: 0, keep_count: 2, keep_days: null }
   expect((await admin.call(snapshotScheduleSet, { params: { id: cluster.id }, body }, { ifMatch: 99 })).problem?.code).toBe('stale')
@@ -247,6 +247,6 @@ test('a scheduled snapshot that fails is shown on its cluster with the reason', 
     (c) => c.troubles.length > 0,
   )
   expect(shown.troubles).toContainEqual({ node_id: null, message: expect.stringContaining('The last snapshot failed: The store') as string })
-  expect((await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })).answer!.schedule!.problem).toContain('may not do this')
+  expect((await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })).answer!.schedule!.problem).toContain('lacks a permission')
   expect((await admin.call(snapshotScheduleRemove, { params: { id: cluster.id } })).status).toBe(204)
 }, 60_000)

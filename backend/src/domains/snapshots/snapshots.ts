@@ -53,7 +53,7 @@ export function snapshotRoutes(app: FastifyInstance, snapshots: Snapshots): void
 
 export type Snapshots = ReturnType<typeof snapshots>
 
-/** Failed snapshots, and rows of removed ones, are forgotten after this time, in ms. */
+/** Rows of failed and removed snapshots are deleted after this time, in ms. */
 const forgetMs = 30 * 24 * 3_600_000
 
 export function snapshots(parts: SnapshotParts) {
@@ -111,13 +111,13 @@ export function snapshots(parts: SnapshotParts) {
         await wakeSnapshot(engine, tx, row)
       }),
 
-    /** Reads the file from its store and checks it. A damaged file makes the snapshot failed. @throws Problem not_found, transition_refused, store_refused */
+    /** Reads the file from its store and checks it. If the file is damaged, the snapshot becomes `failed`. @throws Problem not_found, transition_refused, store_refused */
     async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Snapshot> {
       const row = await usable(id)
       let damage: string | null = null
       try {
         const file = await readWhole(parts, await stores.open(row.store_id), row, signal)
-        if (file.sha256 !== row.sha256) damage = 'The store holds another file than was written to it'
+        if (file.sha256 !== row.sha256) damage = 'The file in the store is not the one that was written'
       } catch (error) {
         const isMissing = error instanceof StoreError && error.kind === 'missing'
         if (error instanceof BackupRefused || isMissing) damage = error.message
@@ -136,7 +136,7 @@ export function snapshots(parts: SnapshotParts) {
       })
     },
 
-    /** The plain bytes of the snapshot. @throws Problem not_found, transition_refused, store_refused */
+    /** The decrypted bytes of the snapshot. @throws Problem not_found, transition_refused, store_refused */
     async download(
       caller: Caller,
       id: string,
@@ -192,7 +192,7 @@ export function snapshots(parts: SnapshotParts) {
         const shown = before ? await shownSchedule(tx, clusterId) : null
         if (before) checkVersion(ifMatch, before.version)
         const at = nowOf(parts)
-        // The series begins anew, so a change never takes a snapshot at once.
+        // Times before the change count as done, so a change of the schedule never takes a snapshot at once.
         const times = { begun_for: new Date(lastTime(wish, at.getTime())), updated_at: at }
         if (before) await store.changeSchedule(tx, before.id, { ...wish, ...times })
         else await store.insertSchedule(tx, { id: randomUUID(), cluster_id: clusterId, ...wish, ...times, created_at: at })
@@ -215,7 +215,7 @@ export function snapshots(parts: SnapshotParts) {
         await record(tx, caller, { action: 'cluster.snapshot_schedule_removed', target, event: { name: 'cluster.updated', version } })
       }),
 
-    /** What changes of clusters may call. */
+    /** The interface for changes of clusters. */
     forChanges: forChanges(parts),
 
     /** Called in the transaction that removes a cluster. Its snapshots stay. */

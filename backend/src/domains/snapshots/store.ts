@@ -74,7 +74,7 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['snapshot']
     .returning('version')
     .executeTakeFirstOrThrow()
 
-/** How many snapshots lie in a store, and how many schedules name it. */
+/** Number of snapshots in a store, and of schedules that use it. */
 export const uses = (on: On, storeId: string): Promise<{ snapshots: number; schedules: number }> =>
   on
     .selectNoFrom([
@@ -86,7 +86,7 @@ export const uses = (on: On, storeId: string): Promise<{ snapshots: number; sche
 const ofCluster = (on: On, clusterId: string | null) =>
   snapshots(on).where((e) => (clusterId === null ? e('snapshot.cluster_id', 'is', null) : e('snapshot.cluster_id', '=', clusterId)))
 
-/** Whether a snapshot of the schedule is under way. */
+/** Whether a snapshot of the schedule is in progress. */
 export const isTaking = async (on: On, clusterId: string | null): Promise<boolean> =>
   (await ofCluster(on, clusterId).where('snapshot.status', '=', 'taking').where('snapshot.made_by', '=', 'schedule').executeTakeFirst()) !== undefined
 
@@ -121,11 +121,11 @@ export const identityOf = async (on: On, clusterId: string): Promise<string | nu
       .executeTakeFirst()
   )?.identity ?? null
 
-/** Snapshots with work to do, to wake them at the start. */
+/** Snapshots with unfinished work, which are woken at the start. */
 export const open = (on: On): Promise<{ id: string; cluster_id: string | null }[]> =>
   on.selectFrom('snapshot').select(['id', 'cluster_id']).where('status', 'in', ['taking', 'removing']).execute()
 
-/** Failed snapshots and rows of removed ones from before this time. */
+/** Deletes failed and removed snapshots from before this time. */
 export const forget = (db: Db, before: Date) =>
   db
     .deleteFrom('snapshot')
@@ -156,7 +156,7 @@ export const changeSchedule = (tx: Tx, id: string, change: Updateable<Tables['sn
     .set({ ...change, version: sql<number>`version + 1` })
     .where('id', '=', id)
     .execute()
-/** Records for which time of the series a snapshot was begun. Not a change by users, so the version stays. */
+/** Records for which scheduled time a snapshot was begun. The version stays, because this is not a change by a user. */
 export const noteBegun = (tx: Tx, id: string, begunFor: Date) => tx.updateTable('snapshot_schedule').set({ begun_for: begunFor }).where('id', '=', id).execute()
 export const removeSchedule = (tx: Tx, id: string) => tx.deleteFrom('snapshot_schedule').where('id', '=', id).execute()
 
@@ -177,5 +177,5 @@ export async function problems(on: On): Promise<ReadonlyMap<string, string>> {
     .orderBy('cluster_id')
     .orderBy('created_at', 'desc')
     .execute()
-  return new Map(rows.flatMap(({ cluster_id, status, reason }) => (status === 'failed' ? [[cluster_id!, reason ?? 'The reason is not known'] as const] : [])))
+  return new Map(rows.flatMap(({ cluster_id, status, reason }) => (status === 'failed' ? [[cluster_id!, reason ?? 'The reason is unknown'] as const] : [])))
 }

@@ -1,7 +1,7 @@
 /**
- * Takes, imports and removes snapshots. The bytes pass from etcd to the store, encrypted, without being in memory or on this disk as a whole. Then the file is
- * read back, decrypted and compared. Only then the snapshot is ready. Each attempt writes a file of another name, so that a process that was suspended can't
- * overwrite the file of the process that has taken over.
+ * Takes, imports and removes snapshots. The bytes are streamed from etcd through the encryption to the store; the whole file is never in memory or on this disk.
+ * Then the file is read back, decrypted and compared, and only then the snapshot is ready. Each attempt writes a file with another name, so that a suspended
+ * process can't overwrite the file of the process that has taken over.
  */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -19,13 +19,13 @@ import { tooMany } from './schedule.ts'
 import * as store from './store.ts'
 
 const mostAttempts = 4
-/** An attempt that was interrupted counts too, so that a snapshot that always ends the process doesn't do so for ever. */
+/** Interrupted attempts count as well, so that a snapshot that crashes the process is not tried for ever. */
 const mostInterrupted = 12
 const pausesMs = [5_000, 30_000, 120_000]
-/** The largest database of etcd (8 GiB) at 10 MB/s, written and read back. */
+/** Time limit of one attempt, in ms: the largest database of etcd (8 GiB), written and read back at 10 MB/s. */
 const deadlineMs = 2 * 3_600_000
 
-/** The snapshot was removed meanwhile. */
+/** Thrown if the snapshot was removed meanwhile. */
 class Overtaken extends Error {
   override readonly name = 'Overtaken'
 }
@@ -43,7 +43,7 @@ const targetOf = (row: store.SnapshotRow) =>
 /** The audit actions of a backup of Steelyard. */
 const ofBackup = { 'cluster.snapshot_taken': 'installation.backed_up', 'cluster.snapshot_failed': 'installation.backup_failed' } as const
 
-/** Reads a stored snapshot as a whole. @throws BackupRefused, SealBroken, StoreError if it isn't whole and right */
+/** Reads a whole stored snapshot. @throws BackupRefused, SealBroken, StoreError if it is incomplete, changed or can't be read */
 export async function readWhole(
   { vault }: Pick<SnapshotParts, 'vault'>,
   from: Pick<ObjectStore, 'get'>,
@@ -89,7 +89,7 @@ export function taking(parts: SnapshotParts): Reconciler {
     })
     const { sizeBytes, sha256, revision, version: dataVersion, identity } = file!
     const again = await readWhole(parts, to, { id: row.id, object_key: key }, signal)
-    if (again.sha256 !== sha256) throw new StoreError('The store returned another file than was written to it')
+    if (again.sha256 !== sha256) throw new StoreError('The file in the store is not the one that was written')
     return {
       taken_from: name,
       taken_at: at,
@@ -103,7 +103,7 @@ export function taking(parts: SnapshotParts): Reconciler {
     }
   }
 
-  /** Removes what the schedule doesn't keep any more. */
+  /** Removes the snapshots that the schedule no longer keeps. */
   const thin = async (tx: Tx, row: store.SnapshotRow): Promise<void> => {
     const schedule = row.made_by === 'schedule' ? await store.schedule(tx, row.cluster_id) : undefined
     if (!schedule) return
@@ -133,7 +133,7 @@ export function taking(parts: SnapshotParts): Reconciler {
     await write(job, row, async (tx) => void (await store.update(tx, row.id, { attempts: attempt, object_key: key })))
     try {
       const to = await stores.open(row.store_id)
-      // What an earlier attempt may have left. A store that can't be reached fails the attempt right after this.
+      // Removes the file of an earlier attempt. An error is ignored here, because the attempt itself then fails with it.
       if (row.attempts > 0) await to.remove(row.object_key, job.signal).catch(() => undefined)
       const made = row.cluster_id === null ? await makeBackup(parts, job, row, to, key) : await make(job, row, to, key)
       await stores.note(row.store_id, null)
@@ -190,7 +190,7 @@ export function taking(parts: SnapshotParts): Reconciler {
       event: { name: 'snapshot.updated', object: { kind: 'snapshot', id: row.id }, version, ...scopeOf(row) },
     })
     if (row.cluster_id === null) return
-    // The cluster shows its last snapshot and the reason of a failure.
+    // The cluster shows its last snapshot and the reason if that failed.
     if (await clusters.lock(tx, row.cluster_id)) await clusters.touch(tx, system, row.cluster_id)
   }
 

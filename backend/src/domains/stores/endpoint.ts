@@ -1,7 +1,7 @@
 /**
- * Decides to which addresses the endpoint of a store may resolve. Users choose endpoints, so without rules an endpoint could reach services of this machine or
- * of its network. Every address is checked right before the connection to exactly this address, so that a name that changes its address (DNS rebinding) is
- * refused too. Redirects are never followed.
+ * Decides to which addresses the endpoint of a store may resolve. Users choose endpoints, so without these rules an endpoint could reach internal services
+ * (SSRF). The address is checked right before the connection, which is made to exactly this address, so a name that changes its address (DNS rebinding) is
+ * refused as well. Redirects are never followed.
  */
 import { lookup as resolveName, type LookupAddress } from 'node:dns'
 import { networkInterfaces } from 'node:os'
@@ -14,17 +14,17 @@ import { StoreError } from './object-store.ts'
 const privateNetworks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map((text) => parseCidr(text)!)
 const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address.split('%', 1)[0]!))
 
-/** @param networks `STEELYARD_STORE_NETWORKS`. An address in these networks is always allowed, because whoever runs Steelyard has named it. */
+/** @param networks `STEELYARD_STORE_NETWORKS`: the operator allows every address in these networks */
 export function endpointPolicy(networks: readonly Cidr[]) {
   const listed = networks.length === 0 ? 'it is empty' : `it contains ${networks.map(formatCidr).join(', ')}`
 
   const check = (text: string, isEncrypted: boolean): Verdict => {
     // A resolver may return an IPv4 address inside of an IPv6 address, which would pass the rules for IPv6.
     const address = parseAddress(text)
-    if (!address) return no(`${text.slice(0, 64)} is not an IP address in its plain form`)
+    if (!address) return no(`${text.slice(0, 64)} is not an IP address in its usual form`)
     if (networks.some((network) => contains(network, address))) return yes
     const why = Object.keys(never).find((reason) => never[reason]!.some((network) => contains(network, address)))
-    const add = `Whoever runs Steelyard can allow it in STEELYARD_STORE_NETWORKS (${listed})`
+    const add = `The operator of Steelyard can allow it in STEELYARD_STORE_NETWORKS (${listed})`
     if (why !== undefined) return no(`${text} ${why}. ${add}`)
     if (ownAddresses().includes(text)) return no(`${text} is an address of the machine that Steelyard runs on. ${add}`)
     if (privateNetworks.some((network) => contains(network, address))) return no(`${text} is in a private network. ${add}`)
@@ -39,12 +39,12 @@ export function endpointPolicy(networks: readonly Cidr[]) {
 
   return {
     check,
-    /** For URLs with an address instead of a name, which `lookup` is not called for. @throws StoreError */
+    /** Checks the address in a URL without a host name, for which Node doesn't call `lookup`. @throws StoreError */
     demandLiteral(url: URL): void {
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
       if (/^[\d.]+$|:/.test(host)) demand(host, host, url.protocol === 'https:')
     },
-    /** The option `lookup` of `http.request`: resolves a name to its addresses, all of which must be allowed. */
+    /** The option `lookup` of `http.request`: resolves a name and refuses it unless all its addresses are allowed. */
     lookup:
       (isEncrypted: boolean) =>
       (host: string, options: { all?: boolean | undefined }, done: (error: Error | null, address?: string | LookupAddress[], family?: number) => void) => {

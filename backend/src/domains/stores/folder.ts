@@ -1,5 +1,5 @@
 /**
- * A store in a folder of this machine. Files are written under another name, synced and then renamed, so that a file that is there is whole.
+ * A store in a folder of this machine. Files are written under another name, synced and then renamed, so that no file is ever incomplete.
  * A marker file with the store's id distinguishes the folder from an empty mount point: if the disk isn't mounted, the store refuses.
  */
 import { createReadStream } from 'node:fs'
@@ -35,7 +35,7 @@ async function deepestExisting(folder: string): Promise<string> {
 
 const refused = (what: string, error: unknown) => (error instanceof StoreError ? error : new StoreError(`${what}: ${whyRefused(error)}`, { cause: error }))
 
-/** Makes the folder a store. @throws StoreError if it is a store already, or can't be written */
+/** Creates the marker file. @throws StoreError if the folder is a store already, or can't be written */
 export async function claimFolder(folder: string, id: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -51,7 +51,7 @@ export async function claimFolder(folder: string, id: string): Promise<void> {
   }
 }
 
-/** Gives the folder up. Files in it stay. */
+/** Removes the marker file. Other files in the folder stay. */
 export const disclaimFolder = (folder: string): Promise<void> => unlink(path.join(folder, marker)).catch(() => undefined)
 
 export function folderStore(folder: string, id: string): ObjectStore {
@@ -59,7 +59,7 @@ export function folderStore(folder: string, id: string): ObjectStore {
     const there = await readFile(path.join(folder, marker), 'utf8').catch(() => undefined)
     if (there?.trim() !== id)
       throw new StoreError(
-        `${path.join(folder, marker)} is missing or of another store: mount the disk of this folder, or bring the file back (it holds ${id})`,
+        `${path.join(folder, marker)} is missing or of another store: mount the disk of this folder, or restore the file (its content is ${id})`,
       )
   }
   const fileOf = (key: string) => path.join(folder, demandKey(key))

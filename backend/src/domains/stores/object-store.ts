@@ -1,7 +1,7 @@
-/** The interface of a store, whatever its kind, and its errors. */
+/** The interface of all kinds of stores, and their errors. */
 import { Refusal } from '../../refusal.ts'
 
-/** The store could not do what it was asked. The message is a sentence for users. `missing`: there is no such file in the store. */
+/** An operation of a store failed. The message is a sentence for users. `missing`: there is no such file in the store. */
 export class StoreError extends Refusal {
   override readonly name = 'StoreError'
   readonly kind: 'failed' | 'missing'
@@ -13,10 +13,10 @@ export class StoreError extends Refusal {
 
 /** Files by key. A key consists of letters, digits, dots, hyphens and underscores, with slashes between. Every function throws only StoreError. */
 export interface ObjectStore {
-  /** Writes a whole file, or nothing. An existing file of this key is replaced. Resolves to its number of bytes. */
+  /** Writes a whole file, or nothing. Replaces an existing file of this key. Resolves to the number of bytes. */
   put(key: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
   get(key: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined>
-  /** Removes a file with what was left of an interrupted `put`. A missing file is no error. */
+  /** Removes a file and the remains of an interrupted `put`. A missing file is no error. */
   remove(key: string, signal: AbortSignal): Promise<void>
 }
 

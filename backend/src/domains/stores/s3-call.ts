@@ -1,6 +1,6 @@
 /**
- * A signed call to an S3-compatible service (AWS Signature Version 4), with a sentence for every failure. The response comes from an external program, so
- * its length and its texts are not trusted.
+ * A signed call to an S3-compatible service (AWS Signature Version 4), with a sentence for every failure. The response is untrusted, so its length is limited
+ * and its texts are escaped.
  */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
@@ -29,7 +29,7 @@ export interface S3Question {
   readonly body?: Uint8Array
 }
 
-/** A connection without any byte for this long, in ms, has failed. */
+/** Time limit in ms of a connection on which no byte arrives. */
 const idleMs = 60_000
 const tries = 4
 const pauseMs = 300
@@ -37,7 +37,7 @@ const longestText = 1024 * 1024
 const emptyHash = createHash('sha256').digest('hex')
 const passing = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 
-/** The call may succeed if it is repeated. */
+/** Whether the call may succeed if it is repeated. */
 class Passing extends StoreError {}
 
 const tagged = (xml: string, tag: string): string | undefined => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1]
@@ -48,19 +48,19 @@ const unescaped = (text: string): string =>
   text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&apos;', "'").replaceAll('&#34;', '"').replaceAll('&amp;', '&')
 
 const meanings: Readonly<Record<string, string>> = {
-  AccessDenied: 'the access key may not do this: give it read, write and delete rights to the bucket',
+  AccessDenied: 'the access key lacks a permission: allow it to read, write and delete objects of the bucket',
   AllAccessDisabled: 'the access is disabled',
-  InvalidAccessKeyId: 'there is no such access key',
+  InvalidAccessKeyId: 'the access key does not exist',
   SignatureDoesNotMatch: 'the secret access key is wrong',
-  NoSuchBucket: 'there is no such bucket',
+  NoSuchBucket: 'the bucket does not exist',
   NoSuchUpload: 'the upload was cancelled or has expired',
   InvalidPart: 'it has lost a part of the file',
   EntityTooLarge: 'the file is larger than it allows',
-  QuotaExceeded: 'its quota is used up',
+  QuotaExceeded: 'its quota is exceeded',
   RequestTimeTooSkewed: 'its clock and the clock of this machine differ by more than 15 minutes',
   AuthorizationHeaderMalformed: 'the region is wrong',
   PermanentRedirect: 'the bucket is in another region or has another endpoint',
-  SlowDown: 'it takes no more requests for now',
+  SlowDown: 'it receives too many requests at the moment',
 }
 
 export async function textOf(answer: IncomingMessage): Promise<string> {
@@ -96,13 +96,13 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ENOTFOUND') return new StoreError(`${place} can't be found: ${base.hostname} has no address`, { cause: error })
     if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/.test(code))
-      return new StoreError(`${place} shows a certificate that is not trusted (${code})`, { cause: error })
+      return new StoreError(`${place} has a certificate that is not trusted (${code})`, { cause: error })
     const why =
       code === 'ECONNREFUSED' ? 'refuses connections' : `can't be reached (${printable(code || String(error instanceof Error ? error.message : error), 200)})`
     return passing.has(code) ? new Passing(`${place} ${why}`, { cause: error }) : new StoreError(`${place} ${why}`, { cause: error })
   }
 
-  /** The refusal of an answer with an error. */
+  /** The StoreError for an error response. */
   const refusalOf = (status: number, body: string): StoreError => {
     const code = tagged(body, 'Code') ?? ''
     const said = meanings[code] ?? (printable(unescaped(tagged(body, 'Message') ?? code).trim(), 200) || `status ${status}`)
@@ -144,7 +144,7 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
     /** The error of a response with status 200 whose body is an error (CompleteMultipartUpload). */
     refusalIn: (body: string): StoreError | undefined => (tagged(body, 'Code') !== undefined && body.includes('<Error') ? refusalOf(200, body) : undefined),
 
-    /** The response of a successful call. A call that fails for a passing reason is repeated. @throws StoreError, or the reason of `signal` */
+    /** The response of a successful call. Temporary failures are retried. @throws StoreError, or the reason of `signal` */
     async ask(question: S3Question, signal: AbortSignal): Promise<IncomingMessage> {
       for (let tried = 1; ; tried++) {
         try {

@@ -94,7 +94,7 @@ export function s3Store(settings: S3Settings, policy: EndpointPolicy): ObjectSto
           yield piece
         }
       } catch (error) {
-        // An abort closes the socket first and is told apart a moment later.
+        // An abort closes the socket first; the signal is set a moment later.
         await setImmediate()
         throw signal.aborted ? signal.reason : calls.failure(error)
       } finally {

@@ -121,7 +121,7 @@ test('a name is used once, and a body of the wrong kind is refused with the fiel
     expect((await admin.call(storeCreate, { body: s3Body(service, { name: 'url', endpoint }) })).problem?.fields).toHaveProperty('endpoint')
 })
 
-test('an endpoint at this machine, at a metadata service, in a private network or over plain HTTP is refused unless the operator allows it', async () => {
+test('an endpoint on this machine, at a metadata service, in a private network or over plain HTTP is refused unless the operator allows it', async () => {
   const strict = endpointPolicy([])
   const refused = (address: string, isEncrypted = true) => !strict.check(address, isEncrypted).ok
   expect(
@@ -153,7 +153,7 @@ test('an endpoint at this machine, at a metadata service, in a private network o
   expect(service.requests()).toBe(before)
 })
 
-test('a large file is uploaded in parts and read back byte for byte; what an interrupted upload left is removed', async () => {
+test('a large file is uploaded in parts and read back unchanged; the parts of an interrupted upload are removed', async () => {
   const broken = inS3.put(
     'big',
     (async function* () {
@@ -174,26 +174,26 @@ test('a large file is uploaded in parts and read back byte for byte; what an int
 })
 
 test.each<[S3Trouble, string]>([
-  ['refuses', 'the access key may not do this'],
-  ['refuses-last-part', 'its quota is used up'],
+  ['refuses', 'the access key lacks a permission'],
+  ['refuses-last-part', 'its quota is exceeded'],
   ['redirects', 'is not followed'],
-])('a service that %s fails the upload with a sentence, and nothing stays', async (trouble, sentence) => {
+])('a service that %s fails the upload with the reason, and no part remains', async (trouble, sentence) => {
   service.trouble(trouble)
   await expect(inS3.put('big', pieces(large), signal)).rejects.toThrow(sentence)
   service.trouble(null)
   expect([service.uploads.size, service.objects.has('a/b/big')]).toEqual([0, false])
 })
 
-test('a passing refusal is repeated, an answer that is cut off is not taken for the whole file', async () => {
+test('a temporary refusal is retried, and a truncated response is not taken as the whole file', async () => {
   service.trouble('busy-once')
   await inS3.put('small', pieces(Buffer.from('x'.repeat(1000))), signal)
   service.trouble('cuts-answer')
   await expect(read(inS3, 'small')).rejects.toBeInstanceOf(StoreError)
 })
 
-test('a wrong bucket, region or secret is named', async () => {
+test('the reason names a wrong bucket, region or secret', async () => {
   const put = (change: Partial<typeof settings>) => s3Store({ ...settings, ...change }, policy).put('x', pieces(Buffer.from('x')), signal)
-  await expect(put({ bucket: 'other' })).rejects.toThrow('there is no such bucket')
+  await expect(put({ bucket: 'other' })).rejects.toThrow('the bucket does not exist')
   await expect(put({ secretAccessKey: 'x' })).rejects.toThrow('the secret access key is wrong')
   await expect(put({ endpoint: 'http://127.0.0.1:9' })).rejects.toThrow('refuses connections')
 })

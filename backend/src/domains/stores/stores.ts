@@ -43,7 +43,7 @@ const present = ({ secret_sealed: _secret, ...row }: store.StoreRow): Store => (
 const place = (id: string) => ({ table: 'store', column: 'secret_sealed', owner: id })
 
 interface StoreParts extends Platform {
-  /** How many snapshots and schedules use the store. */
+  /** Number of snapshots and schedules that use the store. */
   readonly uses: (on: Db | Tx, storeId: string) => Promise<{ snapshots: number; schedules: number }>
 }
 
@@ -87,7 +87,7 @@ export function stores({ db, clock, record, tell, config, vault, uses }: StorePa
         within,
       )
       const read = Buffer.concat(await Array.fromAsync(on.get(key, within)))
-      if (!read.equals(bytes)) throw new StoreError('The store returned something else than was written to it')
+      if (!read.equals(bytes)) throw new StoreError('The file in the store is not the one that was written')
       await on.remove(key, within)
     } catch (error) {
       if (!signal.aborted && within.aborted) throw new StoreError(`The store did not answer within ${testMs / 1000} s`, { cause: error })
@@ -202,10 +202,13 @@ export function stores({ db, clock, record, tell, config, vault, uses }: StorePa
         if (schedules > 0)
           throw new Problem(
             'store_in_use',
-            `${row.name} is the store of ${schedules === 1 ? 'a schedule' : `${schedules} schedules`}: change or remove them first`,
+            `${row.name} is the store of ${schedules === 1 ? 'a schedule: change or remove it first' : `${schedules} schedules: change or remove them first`}`,
           )
         if (snapshots > 0)
-          throw new Problem('store_in_use', `${row.name} holds ${snapshots === 1 ? 'a snapshot' : `${snapshots} snapshots`}: remove them first`)
+          throw new Problem(
+            'store_in_use',
+            `${row.name} contains ${snapshots === 1 ? 'a snapshot: remove it first' : `${snapshots} snapshots: remove them first`}`,
+          )
         await store.remove(tx, id)
         await record(tx, caller, {
           action: 'store.removed',

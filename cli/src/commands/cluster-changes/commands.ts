@@ -44,7 +44,7 @@ export const clusterChangeCommands: Command[] = [
   disksCommand,
   command({
     name: 'cluster window',
-    summary: 'Set or remove the maintenance window of a cluster: the weekly times in which scheduled changes go on.',
+    summary: 'Set or remove the maintenance window of a cluster: the weekly times in which scheduled changes run.',
     operands: { cluster: noun.cluster },
     options: {
       day: { kind: 'text', value: 'DAY', many: true, choices: weekdays, help: 'Days on which the window opens' },
@@ -58,7 +58,7 @@ export const clusterChangeCommands: Command[] = [
       const isGiven = day.length > 0 || from !== undefined || minutes !== undefined
       if (isGiven === remove) throw new CliError('usage', 'Give either --day, --from and --minutes, or --remove')
       const read = remove ? null : z.safeParse(MaintenanceWindow, { days: day, from, minutes, time_zone })
-      if (read?.success === false) throw new CliError('usage', `This is no window: ${read.error.issues[0]!.message}`)
+      if (read?.success === false) throw new CliError('usage', `Invalid window: ${read.error.issues[0]!.message}`)
       const id = await noun.idOf(api, noun.cluster, operands.cluster)
       const body = { window: read?.data ?? null }
       show(await api.call(clusterWindowSet, { params: { id }, body }), (c) => `Maintenance window of ${c.name}: ${shownWindow(c.maintenance_window)}\n`)

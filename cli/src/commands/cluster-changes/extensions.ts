@@ -5,7 +5,7 @@ import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
 import { changeOptions, runChange } from './run-change.ts'
 
-/** Entered values; an empty list for `--no-…`; undefined if neither is given, which changes nothing. */
+/** The given values; an empty list for `--no-…`; undefined if neither is given, so that nothing changes. */
 function wanted(option: string, values: readonly string[], none: boolean): string[] | undefined {
   if (none && values.length > 0) throw new CliError('usage', `Give either --${option} or --no-${option}s`)
   return none ? [] : values.length > 0 ? [...values] : undefined
@@ -14,12 +14,12 @@ function wanted(option: string, values: readonly string[], none: boolean): strin
 export const extensionCommands: Command[] = [
   command({
     name: 'cluster extensions',
-    summary: 'Set the extensions and kernel arguments of servers: they restart one after another with another image of their version.',
+    summary: 'Set the extensions and kernel arguments of servers. The servers restart one after another with another image of their version.',
     operands: { cluster: noun.cluster },
     options: {
-      extension: { kind: 'text', value: 'NAME', help: 'Every wanted extension, such as siderolabs/gvisor; others are removed', many: true },
+      extension: { kind: 'text', value: 'NAME', help: 'An extension, such as siderolabs/gvisor; extensions that are not listed are removed', many: true },
       'no-extensions': { kind: 'flag', help: 'Remove all extensions' },
-      'kernel-arg': { kind: 'text', value: 'ARG', help: 'Every wanted extra kernel argument; others are removed', many: true, whole: true },
+      'kernel-arg': { kind: 'text', value: 'ARG', help: 'An extra kernel argument; arguments that are not listed are removed', many: true, whole: true },
       'no-kernel-args': { kind: 'flag', help: 'Remove all extra kernel arguments' },
       server: { kind: 'text', value: 'SERVER', help: 'Servers to change (default: all)', many: true },
       ...changeOptions,

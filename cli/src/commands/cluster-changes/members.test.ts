@@ -37,7 +37,7 @@ test.each([
   ['cluster shrink web --force w-1', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: false, force: true }] }],
   ['cluster role web --control-plane w-1', { kind: 'role', servers: [{ node_id: id(2), role: 'control_plane' }] }],
   ['cluster replace web cp-1 --by spare', { kind: 'replace', node_id: id(1), by: { node_id: id(4) }, keep_workload_disks: false }],
-])('`%s` shows its plan, and begins the change that was seen', async (line, change) => {
+])('`%s` shows its plan, and starts the change of this plan', async (line, change) => {
   const { api, cli } = await ready()
   expect(await cli.run(`${line} --dry-run`)).toMatchObject({ exit: 0 })
   expect(api.callsOf(clusterPlan)).toMatchObject([{ params: { id: id(3) }, body: { change } }])

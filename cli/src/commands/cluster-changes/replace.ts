@@ -10,7 +10,7 @@ import { changeOptions, runChange } from './run-change.ts'
 export const clusterReplace = command({
   name: 'cluster replace',
   summary:
-    'Replace a server, dead or alive, of a running cluster, or one that failed during the creation of its cluster. The disk of the replacement is wiped.',
+    'Replace a server of a running cluster, dead or alive, or a server that failed during the creation of its cluster. The disk of the replacement is wiped.',
   operands: { cluster: noun.cluster, server: { value: 'SERVER', help: 'Name or id of the server that leaves' } },
   options: {
     by: { kind: 'text', value: 'SERVER', help: 'Name or id of the server that takes its place. Required' },

@@ -12,10 +12,10 @@ export const restoreCommand = command({
   summary: 'Restore a cluster from a snapshot: on its own control planes, or on other servers if all its servers are lost.',
   operands: { cluster: noun.cluster, snapshot: noun.snapshot },
   options: {
-    reset: { ...many, value: 'SERVERS', help: 'Control planes whose etcd is wiped: every one that answers and has data of etcd' },
+    reset: { ...many, value: 'SERVERS', help: 'Control planes whose etcd is wiped: every one that answers and has etcd data' },
     'control-plane': { ...many, value: 'SERVERS', help: 'Other servers that become the control planes' },
     worker: { ...many, value: 'SERVERS', help: 'Other servers that become workers' },
-    of: { kind: 'text', value: 'NAME', help: 'Name of the cluster of the snapshot, if it is another cluster' },
+    of: { kind: 'text', value: 'NAME', help: "Name of the snapshot's cluster; required if that is another cluster" },
     ...changeOptions,
   },
   examples: [

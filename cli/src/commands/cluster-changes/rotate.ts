@@ -1,4 +1,4 @@
-/** Rotates the secrets of a cluster, and lists its certificates with their ends. */
+/** Rotates the secrets of a cluster, and lists its certificates with their expiry. */
 import { certificateKinds, clusterCertificates } from '#contract/clusters/certificates.ts'
 import { rotatedSecretNames } from '#contract/clusters/changes/rotate.ts'
 import { command, type Command } from '../../command.ts'
@@ -15,7 +15,7 @@ export const rotateCommands: Command[] = [
   command({
     name: 'cluster rotate',
     summary:
-      'Replace secrets of a cluster: the authority of Talos, Kubernetes or aggregated APIs, or the tokens with which servers join. Nobody is locked out.',
+      'Replace secrets of a cluster: the authority of Talos, Kubernetes or aggregated APIs, or the tokens with which servers join. Old and new secrets work until every server has the new ones.',
     operands: { cluster: noun.cluster, what: { value: 'WHAT', help: `What to replace: ${named.join(', ')}` } },
     options: changeOptions,
     examples: ['cluster rotate web talos-ca --dry-run', 'cluster rotate web kubernetes-ca --yes --wait'],
@@ -27,7 +27,7 @@ export const rotateCommands: Command[] = [
   }),
   command({
     name: 'cluster certificates',
-    summary: 'The certificates of a cluster and its servers, with their ends.',
+    summary: 'The certificates of a cluster and its servers, and when they expire.',
     operands: { cluster: noun.cluster },
     options: {},
     examples: ['cluster certificates web'],

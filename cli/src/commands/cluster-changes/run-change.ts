@@ -1,4 +1,4 @@
-/** Shared by the commands that change a running cluster: shows the plan, asks, starts the change now or later, and follows it. */
+/** Shared by the commands that change a running cluster: shows the plan, asks for confirmation, starts the change now or later, and follows it. */
 import * as z from 'zod/mini'
 import { clusterChange, type ClusterChangeAsked, clusterPlan, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { windowText } from '#contract/clusters/changes/window.ts'
@@ -18,7 +18,7 @@ import { confirmedDisks, confirmOption, withDisks } from '../confirm-disks.ts'
 /** Options of every command that changes a cluster. */
 export const changeOptions = {
   at: { kind: 'text', value: 'TIME', help: 'Begin at this time, such as 2026-12-01T02:00:00Z (default: now)' },
-  'in-window': { kind: 'flag', help: "Go on only while the cluster's maintenance window is open" },
+  'in-window': { kind: 'flag', help: "Change servers only while the cluster's maintenance window is open" },
   'dry-run': { kind: 'flag', help: 'Only show the plan' },
   ...confirmOption,
   ...sureOption,
@@ -30,7 +30,7 @@ type ChangeOptions = Given<Operands, typeof changeOptions>['options']
 const duration = (seconds: number | null): string =>
   seconds === null ? '' : seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`
 
-/** The plan as text: checks, what happens to which server in which order, and how long it took last time. */
+/** The plan as text: checks, the steps of each server in order, and how long they took last time. */
 function planText(terminal: Terminal, plan: ClusterPlan): string {
   return [
     checksText(terminal, plan.checks),
@@ -52,7 +52,7 @@ function planText(terminal: Terminal, plan: ClusterPlan): string {
   ].join('')
 }
 
-/** Plans the change, shows the plan and asks, starts it, and follows it with `--wait`. Resolves to the exit code. Throws CliError. */
+/** Shows the plan, asks for confirmation, starts the change, and follows it with `--wait`. Resolves to the exit code. @throws CliError */
 export async function runChange(context: Context, named: string, change: ClusterChangeAsked, options: ChangeOptions): Promise<number | undefined> {
   const { api, terminal, show } = context
   const cluster = await noun.cluster.find(api, named)

@@ -9,7 +9,7 @@ export const upgradeKubernetesCommand = command({
   operands: { cluster: noun.cluster, version: { value: 'VERSION', help: 'Version of Kubernetes, such as 1.36.3' } },
   options: {
     drain: { kind: 'flag', help: 'Move the workload off each server before its kubelet is updated' },
-    'accept-removed-apis': { kind: 'flag', help: 'Upgrade although programs use APIs that the new version no longer serves' },
+    'accept-removed-apis': { kind: 'flag', help: 'Upgrade even if programs still use APIs that the new version no longer serves' },
     ...changeOptions,
   },
   examples: ['cluster upgrade-kubernetes web 1.36.3 --dry-run', 'cluster upgrade-kubernetes web 1.36.3 --in-window --yes'],

@@ -11,7 +11,7 @@ export const upgradeTalosCommands: Command[] = [
     operands: { cluster: noun.cluster, version: { value: 'VERSION', help: 'Talos version, such as v1.13.9' } },
     options: {
       canary: { kind: 'text', value: 'SERVER', help: 'Server that is upgraded first; the others follow once it is healthy' },
-      stage: { kind: 'flag', help: 'Write the new version during the restart, for servers on which a usual upgrade fails' },
+      stage: { kind: 'flag', help: 'Install the new version during the next boot, for servers on which a normal upgrade fails' },
       ...changeOptions,
     },
     examples: ['cluster upgrade-talos web v1.13.9 --dry-run', 'cluster upgrade-talos web v1.13.9 --canary brave-otter-042 --yes --wait'],
@@ -25,7 +25,7 @@ export const upgradeTalosCommands: Command[] = [
   }),
   command({
     name: 'cluster rollback-talos',
-    summary: 'Let a server boot the Talos that it ran before its last upgrade.',
+    summary: 'Roll a server back to the Talos version that it ran before its last upgrade.',
     operands: { cluster: noun.cluster, server: { value: 'SERVER', help: 'Name or id of the server' } },
     options: changeOptions,
     examples: ['cluster rollback-talos web brave-otter-042 --yes --wait'],

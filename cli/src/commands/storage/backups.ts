@@ -48,7 +48,7 @@ export const backupCommands: Command[] = [
   }),
   command({
     name: 'backup plan',
-    summary: 'Take backups of Steelyard by a schedule, or change the schedule.',
+    summary: 'Set or change the schedule of the backups of Steelyard.',
     options: planOptions,
     examples: ['backup plan --store offsite --every 24 --at 3 --keep 30', 'backup plan --pause'],
     async run({ api, terminal, show }, { options }) {
@@ -59,11 +59,11 @@ export const backupCommands: Command[] = [
   }),
   command({
     name: 'backup unplan',
-    summary: 'Take no more backups of Steelyard by a schedule.',
+    summary: 'Remove the schedule of the backups of Steelyard.',
     examples: ['backup unplan'],
     async run({ api, show }) {
       await api.call(backupScheduleRemove, {})
-      show({}, () => 'No more backups are taken by a schedule\n')
+      show({}, () => 'The schedule is removed; the backups stay\n')
     },
   }),
 ]

@@ -65,7 +65,7 @@ export const planOptions = {
   at: { kind: 'number', value: 'HOUR', help: 'Hour of the day, UTC, of the first snapshot (default: 2)' },
   keep: { kind: 'number', value: 'N', help: 'How many snapshots are kept (default: 14)' },
   'keep-all': { kind: 'flag', help: 'The number of snapshots is not limited' },
-  'keep-days': { kind: 'number', value: 'DAYS', help: 'Snapshots are kept this many days; the newest always' },
+  'keep-days': { kind: 'number', value: 'DAYS', help: 'How many days snapshots are kept; the newest is always kept' },
   'any-age': { kind: 'flag', help: 'The age of snapshots is not limited' },
   pause: { kind: 'flag', help: 'Take no snapshots for now' },
   resume: { kind: 'flag', help: 'Take snapshots again' },
@@ -73,7 +73,7 @@ export const planOptions = {
 
 const limit = (option: number | undefined, off: boolean): number | null | undefined => (off ? null : option)
 
-/** The schedule that the options ask for. What they leave out stays as it is. Throws CliError. */
+/** The schedule with the given options; other fields keep their value. @throws CliError */
 export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Operands, typeof planOptions>['options']): Promise<NewSnapshotScheduleAsked> {
   if (o.pause && o.resume) throw new CliError('usage', 'Give either --pause or --resume')
   const store_id = o.store === undefined ? now?.store.id : await noun.idOf(api, noun.store, o.store)
@@ -89,7 +89,7 @@ export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Op
     keep_days: limit(o['keep-days'], o['any-age']),
     paused: o.pause ? true : o.resume ? false : undefined,
   })
-  // The request is checked before it is sent: an interval that does not exist is refused there.
+  // The client validates the request before it sends it, so an invalid interval is refused there.
   return { ...kept, ...asked, store_id } as NewSnapshotScheduleAsked
 }
 
@@ -108,7 +108,7 @@ export const snapshotCommands: Command[] = [
     of: noun.snapshot,
     operation: snapshotVerify,
     done({ show }, answer) {
-      show(answer, (s) => (s.status === 'ready' ? 'The file was read back and is right\n' : `The snapshot is damaged: ${oneLine(s.reason ?? '')}\n`))
+      show(answer, (s) => (s.status === 'ready' ? 'The file was read back and is intact\n' : `The snapshot is damaged: ${oneLine(s.reason ?? '')}\n`))
       return answer.status === 'ready' ? 0 : 1
     },
   }),
@@ -131,7 +131,7 @@ export const snapshotCommands: Command[] = [
   }),
   command({
     name: 'snapshot import',
-    summary: 'Import a file that etcdctl snapshot save has written, and that lies in a store.',
+    summary: 'Import a file of etcdctl snapshot save from a store.',
     operands: { cluster: noun.cluster },
     options: {
       store: { kind: 'text', value: 'STORE', help: 'Name or id of the store. Required' },
@@ -175,7 +175,7 @@ export const snapshotCommands: Command[] = [
   }),
   command({
     name: 'snapshot plan',
-    summary: 'Take snapshots of a cluster by a schedule, or change the schedule.',
+    summary: 'Set or change the schedule of the snapshots of a cluster.',
     operands: { cluster: noun.cluster },
     options: planOptions,
     examples: ['snapshot plan web --store offsite --every 6 --keep 28', 'snapshot plan web --pause'],
@@ -190,6 +190,6 @@ export const snapshotCommands: Command[] = [
     name: 'snapshot unplan',
     of: noun.cluster,
     operation: snapshotScheduleRemove,
-    say: (_none, name) => `No more snapshots of ${oneLine(name)} are taken by a schedule\n`,
+    say: (_none, name) => `The snapshot schedule of ${oneLine(name)} is removed; the snapshots stay\n`,
   }),
 ]

@@ -20,7 +20,7 @@ const storeText = (terminal: Terminal, s: Store): string =>
     ['Created', localTime(s.created_at)],
   ])
 
-/** The secret access key: from a file, or typed. */
+/** The secret access key, from a file or from the terminal. */
 async function secretOf({ terminal }: Context, file: string | undefined): Promise<string> {
   if (file !== undefined) return (await readText(file)).trim()
   const typed = await terminal.ask('Secret access key: ', { secret: true })
@@ -30,7 +30,7 @@ async function secretOf({ terminal }: Context, file: string | undefined): Promis
 
 const keyOptions = {
   'access-key': { kind: 'text', value: 'ID', help: 'Access key id' },
-  'secret-file': { kind: 'text', value: 'FILE', help: 'File with the secret access key; /dev/stdin for standard input. Default: asks for it' },
+  'secret-file': { kind: 'text', value: 'FILE', help: 'File with the secret access key; /dev/stdin for standard input (default: asks for it)' },
 } as const
 
 export const storeCommands: Command[] = [
@@ -44,14 +44,14 @@ export const storeCommands: Command[] = [
   objectCommand({ name: 'store show', of: noun.store, operation: storeGet, say: (s, _name, { terminal }) => storeText(terminal, s) }),
   command({
     name: 'store add',
-    summary: 'Add a store: a folder of the machine that Steelyard runs on, or a bucket of an S3-compatible service. It is tested first.',
+    summary: 'Add a store: a folder on the machine that Steelyard runs on, or a bucket of an S3-compatible service. It is tested first.',
     operands: { name: { value: 'NAME', help: 'Name of the store' } },
     options: {
       folder: { kind: 'text', value: 'FOLDER', help: 'Absolute path of a folder inside STEELYARD_STORE_FOLDERS' },
       endpoint: { kind: 'text', value: 'URL', help: 'URL of the S3 service' },
       region: { kind: 'text', value: 'REGION', help: 'Region of the bucket (default: us-east-1)' },
       bucket: { kind: 'text', value: 'BUCKET', help: 'Name of the bucket, which must exist' },
-      prefix: { kind: 'text', value: 'PREFIX', help: 'Begins the name of every object' },
+      prefix: { kind: 'text', value: 'PREFIX', help: 'Prefix of the name of every object' },
       'host-style': { kind: 'flag', help: 'The bucket is in the host name (https://BUCKET.HOST), not in the path' },
       ...keyOptions,
     },

@@ -181,7 +181,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
      */
     look,
 
-    /** Compares like `look` and records nothing: while Steelyard itself changes the images, the machine's current ones are not adopted. */
+    /** Like `look`, but records nothing: while Steelyard itself changes the images, the machine's current ones are not adopted. */
     judge,
 
     /** Queries the machine and returns its drift, or the last known drift if the machine doesn't answer. @throws Problem not_found, server_not_in_cluster */

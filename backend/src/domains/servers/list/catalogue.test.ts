@@ -15,7 +15,7 @@ const list = (query = {}) => call(serverList, { query })
 const rows = (query = {}) => call(serverRows, { query: { ...query, fields: 'list' } })
 const names = async (query = {}) => (await list(query)).answer!.items.map((s) => s.name)
 
-/** The number of database queries during `act`: the minimum of at most a hundred tries, because a write to another test file's database may cause more queries. */
+/** The number of database queries during `act`: the minimum of at most a hundred tries, because writes of other test files may cause more queries. */
 async function queriesOf(act: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   const query = vi.spyOn(Client.prototype, 'query')

@@ -1,6 +1,6 @@
 /**
- * A strict S3 service in memory, for tests of trouble: it computes each signature itself (AWS Signature Version 4), compares each body with its hash, and loses
- * or refuses on request. The client is also tested against a published service (`npm run s3`).
+ * A strict S3 service in memory, for tests of failures: it computes each signature itself (AWS Signature Version 4), compares each body with its hash, and loses
+ * data or refuses calls on request. The client is also tested against a published service (`npm run s3`).
  */
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
