@@ -30,7 +30,7 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
         check('etcd', reports.length > 0 && silent === '', silent || 'Every member of etcd answers'),
         ...(corrupt === '' ? [] : [check('data', false, corrupt)]),
       ],
-      warnings: ['Each member of etcd answers nothing while it is defragmented. The others go on.'],
+      warnings: ['A member of etcd does not answer while it is defragmented. The others keep running.'],
       groups: [
         ...order.map((m) => ({
           node_id: m.node_id,
@@ -49,7 +49,7 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
       // A member that is defragmented answers nothing, which must not cost the quorum.
       const silent = silentOf(await etcdReports(viewOf(turn)))
       if (silent !== '') return { waiting: silent, isSafe: true }
-      // Safe to repeat after a crash: a second defragmentation finds little to do.
+      // Safe to repeat after a crash: a second defragmentation has little to do.
       await turn.job.effect(key, () => talos(turn, node_id, (client) => client.etcdDefragment(), 170_000))
       return 'done'
     },

@@ -30,7 +30,7 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
     const isLast = workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
     return {
       checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, checkAlarms(outlook.reports), kubernetesCheck(outlook)],
-      warnings: isLast ? [...warnings, 'No worker remains: workloads that control planes do not run stay pending'] : warnings,
+      warnings: isLast ? [...warnings, 'No worker remains: pods that can not run on control planes stay pending'] : warnings,
       groups: inOrder.map((l) => {
         const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true
         return answers(l) ? departingGroup(l.m, keeps) : silentGroup(l.m, keeps)

@@ -182,7 +182,7 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
     warnings: [
       ...warningsOf[what],
       ...(what === 'talos_ca' ? leftBehind(state) : []),
-      'Snapshots and backups from before keep working: Steelyard keeps the former secrets, and writes them into the escrow file.',
+      'Earlier snapshots and backups keep working: Steelyard keeps the former secrets, and writes them into the escrow file.',
     ],
     groups: groupsOf(what, servers),
   }

@@ -14,7 +14,7 @@ export interface DrainablePod {
   readonly namespace: string
   readonly name: string
   readonly labels: Readonly<Record<string, unknown>>
-  /** Nothing creates the pod again. */
+  /** True: no controller creates the pod again. */
   readonly isBare: boolean
   readonly isEnding: boolean
 }

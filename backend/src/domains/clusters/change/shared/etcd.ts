@@ -35,7 +35,12 @@ export function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>
           if (service?.state !== 'Running' || service.healthy !== true) return silent(service?.message || 'etcd does not run')
           const [status, alarms] = await Promise.all([client.etcdStatus(), client.etcdAlarms()])
           const alarm = alarms.find((a) => a.memberId === status.memberId && a.alarm !== 'NONE')?.alarm ?? null
-          const problem = alarm === null ? (status.learner ? 'it still copies the data of the other members' : null) : (nameOfAlarm[alarm] ?? `alarm ${alarm}`)
+          const problem =
+            alarm === null
+              ? status.learner
+                ? 'it is a learner, which still copies the data of the other members'
+                : null
+              : (nameOfAlarm[alarm] ?? `alarm ${alarm}`)
           return { node_id, name, problem, alarm, isLeader: status.memberId === status.leaderId, learner: status.learner, sizeBytes: status.sizeBytes }
         })
       } catch (error) {

@@ -55,7 +55,7 @@ test(
     expect(failed).toMatchObject({
       status: 'failed',
       reason: expect.stringMatching(
-        `^Not done after 21 min. ${slow.name} .*(was told to restart with Talos v1.13.9|is upgrading).* Then retry, or roll Talos back on it$`,
+        `^Not done after 21 min. ${slow.name} .*(The restart with Talos v1.13.9 was requested|is upgrading).* Then retry, or roll Talos back on it$`,
       ),
     })
     expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
