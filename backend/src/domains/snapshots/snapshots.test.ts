@@ -27,7 +27,7 @@ const { admin, backend } = world
 afterAll(() => service.stop())
 afterEach(() => service.trouble(null))
 
-/** The pauses between the attempts. */
+/** The delays between the attempts. */
 const pausesMs = [5_000, 30_000, 120_000]
 
 let cluster: Cluster
