@@ -27,7 +27,7 @@ export const paths = {
   importCluster: '/infra/clusters/import',
   /** `operation`: id of the operation whose timeline is shown. */
   cluster: (id: string, tab?: string, operation?: string) => address('/infra/clusters/$id', { id }, { tab, operation }),
-  /** The form of a change of a running cluster. `server`, `snapshot`: id of the preselected one. */
+  /** The form of a change of a running cluster. `server`, `snapshot`: ids that are preselected. */
   changeCluster: (id: string, kind: string, chosen: { server?: string; snapshot?: string } = {}) =>
     address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   /** `open` is the id of the subnet whose address map is open. */

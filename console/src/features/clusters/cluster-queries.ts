@@ -9,5 +9,5 @@ export const clustersQuery = (search: ListSearch) => ({ ...query(clusterList, { 
 export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 /** Operations on a cluster, newest first. */
 export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })
-/** The health of a cluster. Asked again every quarter of a minute while it is shown, because no event tells of a machine that stops to answer. */
+/** The health of a cluster. Read again every 15 s while it is shown, because no event reports a machine that stops answering. */
 export const healthOf = (id: string) => ({ ...query(clusterHealth, { params: { id } }), staleTime: 0, refetchInterval: 15_000 })

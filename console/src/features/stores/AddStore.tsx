@@ -65,8 +65,8 @@ export default function AddStore() {
           <Text name="endpoint" label="Endpoint" hint="Such as https://s3.eu-central-1.amazonaws.com" mono inputMode="url" autoCapitalize="none" />
           <Text name="region" label="Region" mono autoCapitalize="none" />
           <Text name="bucket" label="Bucket" mono autoCapitalize="none" />
-          <Text name="prefix" label="Prefix" optional hint="Begins the name of every file" mono autoCapitalize="none" />
-          <Check name="path_style" label="The bucket is part of the path, not of the host name" />
+          <Text name="prefix" label="Prefix" optional hint="Prefix of the name of every file" mono autoCapitalize="none" />
+          <Check name="path_style" label="Put the bucket into the path of the URL, not into the host name" />
           <Text name="access_key_id" label="Access key id" mono autoCapitalize="none" />
           <Text name="secret_access_key" label="Secret access key" type="password" />
         </>

@@ -81,7 +81,7 @@ async function test({ id, name }: Store): Promise<void> {
     const { ok, problem, took_ms } = await call(storeTest, { params: { id } })
     await invalidate(storeList)
     if (ok) toast.success(`${name} works: a file was written and read back in ${duration(took_ms)}`)
-    else toast.error(problem ?? `${name} could not be used`)
+    else toast.error(problem ?? `${name} can't be used`)
   } catch (error) {
     toast.error(reasonOf(error))
   }
@@ -98,7 +98,7 @@ const storeActions = (store: Store): Action[] => [
       confirm({
         title: `Remove ${store.name}?`,
         label: 'Remove store',
-        text: 'Steelyard forgets the store. The files in it stay.',
+        text: 'The store is removed from Steelyard. The files in it stay.',
         danger: true,
         act: async () => {
           await call(storeRemove, { params: { id: store.id } }, { version: store.version })

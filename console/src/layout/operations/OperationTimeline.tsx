@@ -50,7 +50,7 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
   const [all, setAll] = useState(false)
   const title = operationTitle(operation)
   const members = cluster === undefined ? [] : [...cluster.servers, ...cluster.former_servers]
-  // The steps of a change follow one another server by server, so phases would hide their order.
+  // A change runs server by server, so a grouping by phase would hide the order of its steps.
   const inPhases = operation.target.kind === 'cluster' && !Object.hasOwn(changeTable, operation.kind)
   const phases = inPhases ? phasesOf(operation.steps, members, !running, operation.created_at) : null
   const steps = phases?.map((phase) => ofPhase(phase, operation, cluster)) ?? operation.steps.map((step) => ofStep(step, !running))

@@ -45,8 +45,10 @@ export function cancelText({ kind }: Pick<Operation, 'kind'>): string {
       return 'Addresses that were not contacted yet are left out. Servers that were added stay in the list.'
     case 'serverReset':
       return 'If the reset was not sent yet, the server stays in its cluster and nothing is wiped. A reset that was sent cannot be undone.'
+    case 'clusterRotate':
+      return 'The rotation is undone: every server uses the old secrets again. Once a server refuses the old authority, the rotation continues to its end instead.'
     default:
-      if (kind in changeTable) return 'What has begun on a server is finished first. What has not begun is left as it is; nothing is undone.'
+      if (kind in changeTable) return 'The work on the current server is finished first, and later servers are not changed.'
       return kind in machineCommands
         ? 'If the machine has received the command already, it carries the command out.'
         : 'The operation stops at the next safe point.'

@@ -25,7 +25,7 @@ export interface TimelineStep {
   more?: ReactNode
 }
 
-/** Steps of an operation, live: start, duration, attempt, and what each step waits for. `first`: number of the first step, if earlier ones are left out. */
+/** Steps of an operation, live: start, duration, attempt, and what each step waits for. `first`: number of the first shown step, if earlier ones are hidden. */
 export function Timeline({ steps, label, first = 1 }: { steps: readonly TimelineStep[]; label: string; first?: number }) {
   const now = useNow(steps.some((s) => s.state === 'running' || s.state === 'waiting'))
   return (

@@ -136,7 +136,7 @@ test('the line about snapshots says that there are none, that the last one faile
     const { state, message } = snapshotSaid({ snapshot: saved[0], schedule: saved[1] }, now)
     return `${state}: ${message}`
   }
-  expect(said(null, null)).toBe('attention: No snapshot can be restored. No schedule takes snapshots. If all control planes die, the cluster is lost.')
+  expect(said(null, null)).toBe('attention: No snapshot can be restored. No schedule takes snapshots. A cluster that loses all its control planes is lost.')
   expect(said(at('2026-11-20T02:00:00Z'), null)).toBe('attention: The newest is of 2026-11-20 02:00 UTC. No schedule takes snapshots.')
   expect(said(at('2026-11-22T08:00:00Z'), schedule)).toBe('ok: The newest is of 2026-11-22 08:00 UTC.')
   expect(said(at('2026-11-21T20:00:00Z'), schedule)).toBe('problem: The newest is of 2026-11-21 20:00 UTC. The schedule should have taken newer ones.')

@@ -99,7 +99,7 @@ export function snapshotSaid(
   const taken = snapshot?.taken_at ?? null
   const newest = taken === null ? 'No snapshot can be restored.' : `The newest is of ${day(taken)}.`
   if (schedule === null) {
-    const lost = taken === null ? ' If all control planes die, the cluster is lost.' : ''
+    const lost = taken === null ? ' A cluster that loses all its control planes is lost.' : ''
     return { state: 'attention', message: `${newest} No schedule takes snapshots.${lost}` }
   }
   if (schedule.paused) return { state: 'attention', message: `${newest} The schedule is paused.` }

@@ -28,7 +28,7 @@ const cluster = { id: 'c1', name: 'web', status: 'ready', maintenance_window: nu
 const plan: ClusterPlan = {
   kind: 'defragment',
   checks: [{ check: 'etcd', ok: true, message: 'All members of etcd are healthy' }],
-  warnings: ['The member answers nothing while it is defragmented'],
+  warnings: ['A member does not answer while it is defragmented'],
   groups: [
     { node_id: 'n2', name: 'cp-2', drains: true, reboots: 'yes', steps: [{ key: 'defragment/n2', title: 'Defragment etcd on cp-2' }], took_s: 42 },
     { node_id: null, name: null, drains: false, reboots: 'no', steps: [{ key: 'disarm', title: 'Clear the alarms about missing space' }], took_s: null },
@@ -56,7 +56,7 @@ afterEach(() => {
   queryClient.clear()
 })
 
-test('a form without fields shows its plan at once: groups in order, what restarts, how long it took, differences and checks', async () => {
+test('a form without fields shows its plan at once: groups in order, restarts, durations, differences and checks', async () => {
   show()
   const list = await screen.findByRole('list', { name: 'What happens, in order' })
   expect(api.calls).toEqual([{ name: 'clusterPlan', asked: { params: { id: 'c1' }, body: { change: { kind: 'defragment' } } } }])
@@ -65,12 +65,12 @@ test('a form without fields shows its plan at once: groups in order, what restar
   expect(first!.textContent).toContain('Drained')
   expect(first!.textContent).toContain('Restarts')
   expect(first!.textContent).toContain('42 s')
-  expect(screen.getByText('The member answers nothing while it is defragmented')).toBeTruthy()
+  expect(screen.getByText('A member does not answer while it is defragmented')).toBeTruthy()
   expect(screen.getByLabelText('Difference of cp-2').textContent).toContain('+b: 3')
   expect(screen.getByText('All members of etcd are healthy')).toBeTruthy()
 })
 
-test('the change is sent with what the user has seen, and leads to its operation', async () => {
+test('the change is sent with the digest of the shown plan, and its operation opens', async () => {
   show()
   await userEvent.click(await screen.findByRole('button', { name: 'Defragment etcd' }))
   await waitFor(() => expect(api.went).toEqual(['/operations/o1']))
@@ -80,7 +80,7 @@ test('the change is sent with what the user has seen, and leads to its operation
   })
 })
 
-test('a change that is scheduled asks for the time', async () => {
+test('a scheduled change requires a time', async () => {
   show()
   await userEvent.selectOptions(await screen.findByLabelText('When'), 'at')
   await userEvent.click(screen.getByRole('button', { name: 'Schedule: Defragment etcd' }))
@@ -88,7 +88,7 @@ test('a change that is scheduled asks for the time', async () => {
   expect(api.calls.filter((c) => c.name === 'clusterChange')).toEqual([])
 })
 
-test('a failed check disables the start and says why', async () => {
+test('a failed check disables the start and shows the reason', async () => {
   const message = 'cp-3 is no healthy member of etcd'
   api.answer = () => ({ ...plan, checks: [{ check: 'etcd', ok: false, message }] })
   show()

@@ -23,9 +23,9 @@ interface ChangeFormProps<Values> {
   initial: Values
   /** Turns the values into the change. */
   read: (values: Values) => Read<ClusterChangeAsked>
-  /** The command that makes this change, without `steelyard cluster` and the cluster. */
+  /** The command that makes the same change, without `steelyard cluster` and the cluster. */
   command: (change: ClusterChangeAsked) => string
-  /** The form has no fields, so the plan is made when the page opens. */
+  /** True: the form has no fields, so the plan is made when the page opens. */
   bare?: boolean
   children?: (form: FormState<Values, ClusterChangeAsked>) => ReactNode
 }
@@ -34,7 +34,7 @@ interface ChangeFormProps<Values> {
 const ofChange = (refused: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(refused).map(([path, sentence]) => [path.replace(/^change\./, ''), sentence]))
 
-/** A change of a cluster: its form, then its plan, then when it begins. Nothing happens before the user has seen the plan of exactly this change. */
+/** A change of a cluster: its form, its plan, and its start. A change can be started only while the plan of exactly this change is shown. */
 export function ChangeForm<Values extends object>({ cluster, kind, initial, read, command, bare = false, children }: ChangeFormProps<Values>) {
   const { label, text } = kindOf(kind)
   const [last, setLast] = useState<{ change: ClusterChangeAsked; plan: ClusterPlan } | null>(null)
@@ -82,7 +82,7 @@ export function ChangeForm<Values extends object>({ cluster, kind, initial, read
             ) : (
               <p className="fs13 t2">
                 {last === null
-                  ? 'The plan says what happens to which server, in which order, and what stands in the way. Nothing changes before you start it.'
+                  ? 'The plan shows what happens to each server, in which order, and what prevents the change. Nothing changes before you start it.'
                   : 'The form has changed since the plan was made. Show the plan again.'}
               </p>
             )}

@@ -25,7 +25,7 @@ export function ChangePage({ id, kind, server, snapshot }: { id: string; kind: s
       <NotFound
         noun="Change"
         title="There is no such change"
-        text="A cluster can't be changed in this way."
+        text="Clusters have no change of this kind."
         back={{ label: 'The cluster', to: paths.cluster(id) }}
       />
     )

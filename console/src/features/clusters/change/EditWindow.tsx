@@ -33,7 +33,7 @@ const dayNames: Readonly<Record<Weekday, string>> = {
   sun: 'Sunday',
 }
 
-/** Sets the weekly times in which scheduled changes of a cluster go on. */
+/** Sets the weekly times in which scheduled changes of a cluster run. */
 export default function EditWindow({ cluster }: { cluster: Cluster }) {
   const { close } = useDialog()
   const now = cluster.maintenance_window ?? null
@@ -64,7 +64,7 @@ export default function EditWindow({ cluster }: { cluster: Cluster }) {
       can={allowed(clusterWindowSet)}
       command={<AsCommand complete={form.read.ok} api={curlOf(clusterWindowSet, { id: cluster.id }, { window: form.read.ok ? form.read.body : null })} />}
     >
-      <p className="fs13 t2">Changes that are scheduled for the window begin and go on only while it is open. Other changes are not held back.</p>
+      <p className="fs13 t2">Changes that are scheduled for the window run only while it is open. Other changes are not affected.</p>
       <Custom name="days" label="Days">
         <div className={css['days']} role="group" aria-label="Days">
           {weekdays.map((day) => (

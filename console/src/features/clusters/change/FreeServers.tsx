@@ -11,7 +11,7 @@ import css from './Change.module.css'
 /** The chosen servers by id. */
 export type ChosenServers = Readonly<Record<string, Chosen>>
 
-/** The chosen servers as a change names them. */
+/** The chosen servers in the form of the API. */
 export const joiningOf = (servers: ChosenServers) =>
   Object.entries(servers).map(([node_id, { role, link, installDisk, workloadDisks }]) => ({
     node_id,
@@ -28,7 +28,7 @@ interface FreeServersProps {
   onChange: (change: (now: ChosenServers) => ChosenServers) => void
 }
 
-/** Chooses free servers with their roles and disks. A server that can't join is listed with the reason. */
+/** A list to choose free servers, with their roles and disks. A server that can't join shows the reason. */
 export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProps) {
   const set = (id: string, to: Chosen | undefined) =>
     onChange((now) => {

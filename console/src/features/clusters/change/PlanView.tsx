@@ -13,7 +13,7 @@ import { sameDifferences } from './plan.ts'
 
 const shownFirst = 30
 
-/** A plan: what stands in the way, what happens to which server in which order, what changes in the configurations. `children`: the start of the change. */
+/** A plan: failed checks, the steps of each server in order, the changes of configurations. `children`: the start of the change. */
 export function PlanView({ plan: { checks, warnings, groups, differences, took_s }, children }: { plan: ClusterPlan; children: ReactNode }) {
   const failed = checks.filter((c) => !c.ok)
   const passed = checks.length - failed.length
@@ -77,7 +77,7 @@ export function PlanView({ plan: { checks, warnings, groups, differences, took_s
 function Groups({ groups }: { groups: readonly PlanGroup[] }) {
   const [all, setAll] = useState(false)
   const shown = all ? groups : groups.slice(0, shownFirst)
-  if (groups.length === 0) return <p className={`${css['more']} fs13 t2`}>Nothing has to be done.</p>
+  if (groups.length === 0) return <p className={`${css['more']} fs13 t2`}>There is nothing to do.</p>
   return (
     <>
       <ol className={css['groups']} aria-label="What happens, in order">

@@ -7,7 +7,7 @@ interface ServerPickProps<Row> {
   rows: readonly Row[]
   chosen: (row: Row) => boolean
   onChange: (row: Row, on: boolean) => void
-  /** Beside the name. */
+  /** Text beside the name. */
   note: (row: Row) => ReactNode
   /** Controls of the chosen servers by id. */
   more?: Readonly<Record<string, ReactNode>>

@@ -29,7 +29,7 @@ interface StartProps {
   label: string
   change: ClusterChangeAsked
   plan: ClusterPlan
-  /** Called if the plan is no longer the one that the user saw. */
+  /** Called if the plan has changed since it was shown. */
   onStale: () => void
 }
 
@@ -37,7 +37,7 @@ type Typed = { when: When; at: string }
 const { Choose, Text } = fieldsFor<Typed>()
 const atOnce: Typed = { when: 'now', at: '' }
 
-/** Begins a change: at once, at a time, or in the maintenance window, after the user has confirmed the disks that it wipes. */
+/** Starts a change now, at a time, or in the maintenance window, after the user has confirmed the disks that it wipes. */
 export function StartChange({ cluster, label, change, plan, onStale }: StartProps) {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const window = cluster.maintenance_window ?? null
@@ -94,7 +94,9 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
             {when === 'at' && <Text name="at" label="Begins at" type="datetime-local" hint={`In your time zone, ${zone()}`} />}
           </div>
           {when === 'window' && (
-            <p className="fs13 t2">Each part begins only while the window is open. If the window closes first, the change goes on when it opens again.</p>
+            <p className="fs13 t2">
+              Each part begins only while the window is open. If the window closes before the end, the change continues when it opens again.
+            </p>
           )}
           <Problem text={form.problem} />
           <div className={css['buttons']}>

@@ -20,7 +20,7 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
     confirm({
       title: `Remove the maintenance window of ${cluster.name}?`,
       label: 'Remove window',
-      text: 'Changes can then be scheduled only for a time.',
+      text: 'Afterwards changes can be scheduled only for a fixed time.',
       act: async () => {
         await call(clusterWindowSet, { params: { id: cluster.id }, body: { window: null } })
         await refreshClusters()
@@ -31,7 +31,7 @@ export default function WindowPanel({ cluster }: { cluster: Cluster }) {
       <div className="stack stack3">
         {window === null ? (
           <p className="fs13 t2">
-            None. With a window, changes of the cluster can be scheduled for it: each server is then begun only while the window is open.
+            None. Changes of the cluster can be scheduled for a window: the work on each server then starts only while the window is open.
           </p>
         ) : (
           <p className="fs13">

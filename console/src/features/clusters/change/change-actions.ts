@@ -10,7 +10,7 @@ import { kindOf, type ShownKind, shownKinds } from './change-kinds.ts'
 const isRunning = ({ status }: Pick<Cluster, 'status'>): Verdict =>
   status === 'ready' || status === 'degraded' ? yes : no(status === 'deleting' ? 'The cluster is being deleted' : 'The cluster is not ready yet')
 
-/** `kinds`: which kinds of changes, in this order. Default: all. */
+/** `kinds`: the kinds of changes, in this order. Default: all. */
 export const changeActions = (cluster: Cluster, kinds: readonly ShownKind[] = shownKinds): Action[] =>
   kinds.map((kind) => {
     const { label, icon } = kindOf(kind)

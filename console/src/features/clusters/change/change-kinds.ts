@@ -32,7 +32,7 @@ export const changeKinds = {
   replace: {
     label: 'Replace a server',
     icon: 'swap',
-    text: 'A free server takes the place and the role of a server, which may be dead.',
+    text: 'A free server replaces a server of the cluster and gets its role. The replaced server may be dead.',
     Form: part(() => import('./forms/Replace.tsx')),
   },
   role: {
@@ -44,7 +44,7 @@ export const changeKinds = {
   shrink: {
     label: 'Remove servers',
     icon: 'minus',
-    text: 'Servers leave the cluster one after another: each is drained, leaves etcd, and is reset. Its data of the cluster is wiped; Talos stays installed.',
+    text: 'Servers leave the cluster one after another: each is drained, leaves etcd, and is reset. The data of the cluster on it is wiped; Talos stays installed.',
     Form: part(() => import('./forms/Shrink.tsx')),
   },
   upgradeTalos: {
@@ -56,7 +56,7 @@ export const changeKinds = {
   rollbackTalos: {
     label: 'Roll Talos back',
     icon: 'arrow-down',
-    text: 'A server is drained and restarts with the Talos that it ran before its last upgrade.',
+    text: 'A server is drained and restarts with the Talos version that it ran before its last upgrade.',
     Form: part(() => import('./forms/RollbackTalos.tsx')),
   },
   upgradeKubernetes: {
@@ -74,25 +74,25 @@ export const changeKinds = {
   extensions: {
     label: 'Change extensions',
     icon: 'chip',
-    text: 'Servers get an image with other system extensions or kernel arguments, one after another: each is drained and restarts. What is left out stays as it is.',
+    text: 'Servers get an image with other system extensions or kernel arguments, one after another: each is drained and restarts. Settings that you leave out do not change.',
     Form: part(() => import('./forms/Extensions.tsx')),
   },
   snapshot: {
     label: 'Take a snapshot',
     icon: 'bookmark',
-    text: 'The data of etcd is copied to a store, encrypted, and read back. The cluster goes on meanwhile.',
+    text: 'The data of etcd is copied to a store, encrypted, and read back. The cluster keeps running.',
     Form: part(() => import('./forms/TakeSnapshot.tsx')),
   },
   restore: {
     label: 'Restore a snapshot',
     icon: 'download',
-    text: 'The cluster gets the objects that a snapshot has. What was written to the cluster after the snapshot is lost.',
+    text: 'The cluster gets the Kubernetes objects of a snapshot. What was written to the cluster after the snapshot is lost.',
     Form: part(() => import('./forms/Restore.tsx')),
   },
   rotate: {
     label: 'Rotate secrets',
     icon: 'key',
-    text: 'An authority, the tokens or a key is replaced in the order of Talos: every server first accepts the new one besides the old one, so nobody is locked out.',
+    text: 'An authority or the tokens are replaced in the order of Talos. Every server first accepts the new authority besides the old one, so connections work all the time.',
     Form: part(() => import('./forms/Rotate.tsx')),
   },
   disks: {
@@ -104,13 +104,13 @@ export const changeKinds = {
   endpoint: {
     label: 'Change the API endpoint',
     icon: 'network',
-    text: 'The Kubernetes API gets another address. Certificates accept both addresses before the first server uses the new one.',
+    text: 'The Kubernetes API gets another address. The certificates contain both addresses before the first server uses the new one.',
     Form: part(() => import('./forms/Endpoint.tsx')),
   },
   defragment: {
     label: 'Defragment etcd',
     icon: 'disk',
-    text: 'Gives the space of deleted revisions back to the disk, one member after another, the leader last. Then clears alarms about missing space.',
+    text: 'Frees the disk space of deleted revisions, one member after another, the leader last. Then clears alarms about missing space.',
     Form: part(() => import('./forms/Defragment.tsx')),
   },
 } as const satisfies Partial<Record<ChangeKindName, KindOfChange>>

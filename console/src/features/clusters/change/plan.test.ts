@@ -13,7 +13,7 @@ const disk: ClusterPlan['disks'][number] = {
   by: { serial: 'S1', content: 'ext4' },
 }
 
-test('servers with the same difference are shown together, in the order of the plan', () => {
+test('servers with the same difference are grouped in the order of the plan', () => {
   const of = (name: string, diff: string) => ({ node_id: name, name, diff })
   expect(sameDifferences([of('a', '+ x'), of('b', '+ y'), of('c', '+ x')])).toEqual([
     { names: ['a', 'c'], diff: '+ x' },
@@ -21,7 +21,7 @@ test('servers with the same difference are shown together, in the order of the p
   ])
 })
 
-test('a change begins at once, in the window, or at a valid time of the reader', () => {
+test("a change begins at once, in the window, or at a valid time in the user's time zone", () => {
   expect(startOf('now', '')).toEqual({ ok: true, start: undefined })
   expect(startOf('window', '')).toEqual({ ok: true, start: { in_window: true } })
   expect(startOf('at', '2026-11-23T02:30')).toEqual({ ok: true, start: { at: new Date(2026, 10, 23, 2, 30).toISOString() } })
@@ -41,7 +41,7 @@ test('a change can begin once all checks have passed and each disk is confirmed'
   })
 })
 
-test('only changes that have not begun and wait for a time or the window are scheduled', () => {
+test('only changes that wait for a time or the window count as scheduled', () => {
   const operation = (id: string, more: Partial<Operation>) =>
     ({ id, status: 'pending', started_at: null, starts_at: null, in_window: false, ...more }) as Operation
   const later = operation('later', { starts_at: '2026-11-24T02:00:00Z' })

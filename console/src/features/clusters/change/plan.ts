@@ -1,4 +1,4 @@
-/** What the console derives from a plan. Pure functions. */
+/** Pure functions of plans. */
 import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type * as z from 'zod/mini'
 import type { Operation } from '#contract/operations.ts'
@@ -6,7 +6,7 @@ import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { DiskToConfirm } from '#contract/servers/disks.ts'
 import { keyOf } from '../create/choice.ts'
 
-/** Differences with the names of the servers that have the same difference, in the order of the plan. */
+/** Distinct differences, each with the names of its servers, in the order of the plan. */
 export function sameDifferences(differences: ClusterPlan['differences']): { names: string[]; diff: string }[] {
   const byText = new Map<string, string[]>()
   for (const { name, diff } of differences) byText.set(diff, [...(byText.get(diff) ?? []), name])
@@ -15,7 +15,7 @@ export function sameDifferences(differences: ClusterPlan['differences']): { name
 
 export type When = 'now' | 'at' | 'window'
 
-/** The start of a change. `at`: the value of a `datetime-local` input, in the reader's time zone. */
+/** The start of a change. `at`: the value of a `datetime-local` input, in the user's time zone. */
 export function startOf(when: When, at: string): { ok: true; start: z.input<typeof ChangeStart> | undefined } | { ok: false; reason: string } {
   if (when === 'now') return { ok: true, start: undefined }
   if (when === 'window') return { ok: true, start: { in_window: true } }

@@ -16,8 +16,8 @@ import { changeActions } from '../change/change-actions.ts'
 
 const renewers: Readonly<Record<ClusterCertificate['renewed_by'], string>> = {
   rotation: 'A rotation',
-  talos: 'Talos, by itself',
-  steelyard: 'Steelyard, by itself',
+  talos: 'Talos, automatically',
+  steelyard: 'Steelyard, automatically',
   nobody: 'Nobody',
 }
 
@@ -39,7 +39,7 @@ const certificateColumns = columns<ClusterCertificate>([
     cell: (c) => (
       <StatusReason
         tone={c.ends_at === null ? 'off' : c.ending ? 'warn' : 'ok'}
-        word={c.ends_at === null ? 'Unknown' : c.ending ? 'Ends soon' : `Ends ${until(c.ends_at)}`}
+        word={c.ends_at === null ? 'Unknown' : c.ending ? 'Expires soon' : `Expires ${until(c.ends_at)}`}
         why={c.reason}
         tall
       />
@@ -49,7 +49,7 @@ const certificateColumns = columns<ClusterCertificate>([
 
 const shownFirst = 12
 
-/** The certificates of a cluster, read from its servers when the page opens. Those that end first come first, after those that somebody must see to. */
+/** The certificates of a cluster, read from its servers when the page opens. Those that need an action come first, then those that expire first. */
 export function CertificatesTable({ cluster }: { cluster: Cluster }) {
   const { data, error, refetch } = useQuery({ ...query(clusterCertificates, { params: { id: cluster.id } }), staleTime: 300_000 })
   const [all, setAll] = useState(false)

@@ -59,7 +59,7 @@ afterEach(() => {
   queryClient.clear()
 })
 
-test('each line of the health has its state, its reason and what to do; a line that is OK has no action', () => {
+test('each line of the health shows its state, the reason and actions; a line that is OK has no action', () => {
   queryClient.setQueryData([keyOf(clusterHealth), { params: { id: 'c1' } }], health)
   render(
     <QueryClientProvider client={queryClient}>

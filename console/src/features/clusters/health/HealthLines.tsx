@@ -20,7 +20,7 @@ const said: Readonly<Record<HealthState, { tone: Tone; word: string }>> = {
   unknown: { tone: 'off', word: 'Unknown' },
 }
 
-/** The health of a cluster, asked every quarter of a minute: a line per topic with its state, the reason and what to do about it. */
+/** The health of a cluster, read every 15 s: a line per topic with its state, the reason and actions. */
 export default function HealthLines({ cluster, more }: { cluster: Cluster; more?: ReactNode }) {
   const answer = useQuery(healthOf(cluster.id))
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = answer

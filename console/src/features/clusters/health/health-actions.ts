@@ -1,4 +1,4 @@
-/** What a user can do about a line of a cluster's health. */
+/** Actions of the lines of a cluster's health. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ClusterHealth, HealthState, HealthTopic } from '#contract/clusters/health.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -6,13 +6,13 @@ import type { Action } from '../../../ui/actions.ts'
 import { changeActions } from '../change/change-actions.ts'
 import type { ShownKind } from '../change/change-kinds.ts'
 
-/** The pages of the servers concerned, at most two, so that the line stays short. */
+/** Links to at most two of the servers concerned, so that the line stays short. */
 const servers = (found: readonly { readonly node_id: string | null; readonly name: string }[]): Action[] =>
   found
     .flatMap(({ node_id, name }): Action[] => (node_id === null ? [] : [{ label: `Open ${name}`, icon: 'arrow-right', to: paths.server(node_id) }]))
     .slice(0, 2)
 
-/** The changes that end what a line says. */
+/** The changes that solve the problem of a line. */
 const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<HealthState, readonly ShownKind[]>>>>>> = {
   etcd: { attention: ['grow'], problem: ['replace'], unknown: ['replace'] },
   database: { attention: ['defragment'], problem: ['defragment'] },
@@ -23,7 +23,7 @@ const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<Hea
   kubernetes: { attention: ['upgradeKubernetes'] },
 }
 
-/** A topic's actions while it isn't OK: the change that ends the problem, then the servers concerned. */
+/** A topic's actions while it isn't OK: the changes that solve the problem, then the servers concerned. */
 export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, nodes, drift, versions }: ClusterHealth, topic: HealthTopic): Action[] {
   const state = lines.find((line) => line.topic === topic)?.state
   if (state === undefined || state === 'ok') return []

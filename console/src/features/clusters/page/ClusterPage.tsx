@@ -238,7 +238,7 @@ function Events({ id }: { id: string }) {
   return <EventTable noun="cluster" rows={data?.items} error={error} onRetry={() => void refetch()} />
 }
 
-/** The settings of the cluster. `ending`: actions that delete the cluster. */
+/** The settings of the cluster. `ending`: the actions that delete the cluster. */
 const Settings = ({ cluster: c, ending }: { cluster: Cluster; ending: readonly Action[] }) => (
   <div className={css['cols']}>
     <Panel title="Configuration">

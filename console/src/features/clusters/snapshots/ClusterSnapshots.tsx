@@ -49,13 +49,13 @@ async function verify({ id }: Snapshot): Promise<void> {
   try {
     await call(snapshotVerify, { params: { id } })
     await invalidate(snapshotList)
-    toast.success('The snapshot was read back and is complete')
+    toast.success('The snapshot was read back and is intact')
   } catch (error) {
     toast.error(reasonOf(error))
   }
 }
 
-/** Saves the decrypted file. Apart from `download`, which is for text. */
+/** Saves the decrypted file, which is binary; `download` is for text. */
 async function save({ id, cluster, taken_at, created_at }: Snapshot): Promise<void> {
   try {
     const response = await authorized(snapshotDownload, { params: { id } })
@@ -109,7 +109,7 @@ const snapshotActions = (s: Snapshot, cluster: Cluster): Action[] => [
   },
 ]
 
-/** The snapshots of a cluster's etcd, with the schedule that takes them. */
+/** The snapshots of a cluster's etcd and their schedule. */
 export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
   const { data, error, refetch } = useQuery({
     ...query(snapshotList, { query: { cluster: cluster.id, per_page: 100 } }),
@@ -136,7 +136,7 @@ export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
           error={error}
           onRetry={() => void refetch()}
           grows
-          empty={<Empty title="No snapshots yet" text="A snapshot brings a cluster back whose servers have all died." />}
+          empty={<Empty title="No snapshots yet" text="A cluster whose servers are all lost can be restored from a snapshot." />}
         />
       </section>
     </div>

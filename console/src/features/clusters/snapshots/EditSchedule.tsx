@@ -39,7 +39,7 @@ const read = ({ store_id, every_hours, at_hour, keep_count, keep_days, paused }:
     paused,
   })
 
-/** Sets the schedule by which snapshots of a cluster are taken, and how many are kept. */
+/** Sets the schedule of a cluster's snapshots, and how many are kept. */
 export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; schedule: SnapshotSchedule | null }) {
   const { close } = useDialog()
   const { data: stores } = useQuery(query(storeList, { query: { per_page: 100 } }))
@@ -71,7 +71,7 @@ export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; 
     >
       {stores?.items.length === 0 ? (
         <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
-          There is no store yet. An admin adds one.
+          There is no store yet. An admin can add one.
         </Alert>
       ) : (
         <Choose name="store_id" label="Store" placeholder="Choose a store" options={(stores?.items ?? []).map((s) => ({ value: s.id, text: s.name }))} />

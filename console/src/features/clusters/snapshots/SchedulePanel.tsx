@@ -17,7 +17,7 @@ import type EditSchedule from './EditSchedule.tsx'
 
 const editSchedule = dialog<ComponentProps<typeof EditSchedule>>(() => import('./EditSchedule.tsx'))
 
-/** The schedule by which snapshots of a cluster are taken. */
+/** The schedule of a cluster's snapshots. */
 export function SchedulePanel({ cluster }: { cluster: Cluster }) {
   const answer = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
   if (answer.data === undefined) return <Pending of={answer} rows={3} />
@@ -25,9 +25,9 @@ export function SchedulePanel({ cluster }: { cluster: Cluster }) {
   const can = allowed(snapshotScheduleSet)
   const remove = () =>
     confirm({
-      title: `Take no more snapshots of ${cluster.name} by a schedule?`,
+      title: `Remove the snapshot schedule of ${cluster.name}?`,
       label: 'Remove schedule',
-      text: 'The snapshots that exist stay.',
+      text: 'Existing snapshots stay.',
       act: async () => {
         await call(snapshotScheduleRemove, { params: { id: cluster.id } })
         await invalidate(snapshotScheduleGet)
@@ -50,7 +50,7 @@ export function SchedulePanel({ cluster }: { cluster: Cluster }) {
       }
     >
       {schedule === null ? (
-        <p className="fs13 t2">No snapshots are taken by themselves. Without a snapshot, a cluster whose control planes all die is lost.</p>
+        <p className="fs13 t2">No snapshots are taken automatically. Without a snapshot, a cluster that loses all its control planes is lost.</p>
       ) : (
         <div className="stack stack3">
           {schedule.problem !== null && <Alert tone="warn">{schedule.problem}</Alert>}

@@ -21,7 +21,7 @@ interface Typed {
 }
 const { Text, Area } = fieldsFor<Typed>()
 
-/** A patch on several servers of a running cluster, one server after another. */
+/** Adds, replaces or removes a patch on servers of a running cluster. */
 export default function Configure({ cluster, server }: ChangeFormProps) {
   const all = cluster.servers.map((s) => s.node_id)
   const read = ({ name, weight, body, remove, servers }: Typed) => {

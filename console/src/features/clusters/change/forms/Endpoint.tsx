@@ -12,7 +12,7 @@ const { Text, Check } = fieldsFor<Typed>()
 
 const read = (typed: Typed) => readBy(ChangeEndpoint, { kind: 'endpoint', ...typed }, typed.endpoint === '' ? { endpoint: 'Enter the new endpoint' } : {})
 
-/** Another address of a cluster's Kubernetes API. */
+/** Changes the endpoint of a cluster's Kubernetes API. */
 export default function Endpoint({ cluster }: ChangeFormProps) {
   return (
     <ChangeForm
@@ -30,7 +30,7 @@ export default function Endpoint({ cluster }: ChangeFormProps) {
         <>
           <Text name="endpoint" label="New endpoint" hint={`Now ${endpointShown(cluster.endpoint)}. An IP address or a DNS name`} mono autoCapitalize="none" />
           <Check name="virtual_ip" label="Virtual IP: an unused address in the servers' network, held by the control planes" />
-          <Check name="accept_unchecked" label="Go on although Steelyard itself can't reach the new endpoint" />
+          <Check name="accept_unchecked" label="Continue even if Steelyard itself can't reach the new endpoint" />
         </>
       )}
     </ChangeForm>

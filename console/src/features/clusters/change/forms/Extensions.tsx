@@ -18,7 +18,7 @@ interface Typed {
 }
 const { Area, Check } = fieldsFor<Typed>()
 
-/** Other extensions and kernel arguments on servers of a running cluster: each restarts with another image. */
+/** Changes the extensions and kernel arguments of servers of a running cluster. */
 export default function Extensions({ cluster, server }: ChangeFormProps) {
   const all = cluster.servers.map((s) => s.node_id)
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
@@ -62,11 +62,11 @@ export default function Extensions({ cluster, server }: ChangeFormProps) {
           <>
             <Check name="setExtensions" label="Set the extensions" />
             {setExtensions && (
-              <Area name="extensions" label="Extensions" hint="Names, one per line, such as siderolabs/gvisor. None: all are removed" rows={4} mono />
+              <Area name="extensions" label="Extensions" hint="Names, one per line, such as siderolabs/gvisor. Leave it empty to remove all" rows={4} mono />
             )}
             <Check name="setArgs" label="Set the kernel arguments" />
             {setArgs && (
-              <Area name="kernel_args" label="Kernel arguments" hint="One per line, such as console=ttyS0,115200. None: all are removed" rows={3} mono />
+              <Area name="kernel_args" label="Kernel arguments" hint="One per line, such as console=ttyS0,115200. Leave it empty to remove all" rows={3} mono />
             )}
             <Problem text={setExtensions ? undefined : form.errorOf('extensions')} />
             <ServerPick

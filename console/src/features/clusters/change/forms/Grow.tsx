@@ -29,7 +29,7 @@ export default function Grow({ cluster, server }: ChangeFormProps) {
       <Empty
         boxed
         title={`No free servers in ${cluster.datacenter.code}`}
-        text="Only servers of the cluster's datacenter that are in no cluster can join it."
+        text="Only servers of the cluster's datacenter that belong to no cluster can join."
         actions={<a href={paths.servers()}>Servers</a>}
       />
     )

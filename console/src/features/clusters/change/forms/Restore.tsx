@@ -90,7 +90,7 @@ export default function Restore({ cluster, snapshot }: ChangeFormProps) {
               label="Onto"
               options={[
                 { value: 'own', text: 'The control planes of the cluster' },
-                { value: 'other', text: 'Other servers, because all of the cluster are lost' },
+                { value: 'other', text: 'Other servers, because all servers of the cluster are lost' },
               ]}
             />
             {onto === 'own' ? (

@@ -11,7 +11,7 @@ const { Choose } = fieldsFor<Typed>()
 
 const read = ({ node_id }: Typed) => readBy(RollbackTalosSchema, { kind: 'rollbackTalos', node_id }, node_id === '' ? { node_id: 'Choose a server' } : {})
 
-/** A server of a cluster boots the Talos that it ran before its last upgrade. */
+/** Rolls one server back to the Talos version that it ran before its last upgrade. */
 export default function RollbackTalos({ cluster, server }: ChangeFormProps) {
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (

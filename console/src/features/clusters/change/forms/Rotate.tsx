@@ -21,7 +21,7 @@ export default function Rotate({ cluster }: ChangeFormProps) {
       read={read}
       command={(change) => (change.kind === 'rotate' ? cliOf(['cluster', 'rotate', cluster.name, change.what.replaceAll('_', '-')]) : '')}
     >
-      {() => <Choose name="what" label="What" options={options} hint="The plan says if Talos can't replace it" />}
+      {() => <Choose name="what" label="What" options={options} hint="If Talos can't replace it, the plan says why" />}
     </ChangeForm>
   )
 }

@@ -28,7 +28,7 @@ export default function TakeSnapshot({ cluster }: ChangeFormProps) {
         change.kind === 'snapshot' ? cliOf(['cluster', 'snapshot', cluster.name], { store: stores.find((s) => s.id === change.store_id)?.name }) : ''
       }
     >
-      {() => <Choose name="store_id" label="Store" none="That of the schedule, or the only one" options={stores.map((s) => ({ value: s.id, text: s.name }))} />}
+      {() => <Choose name="store_id" label="Store" none="The schedule's store, or the only one" options={stores.map((s) => ({ value: s.id, text: s.name }))} />}
     </ChangeForm>
   )
 }

@@ -37,8 +37,8 @@ export default function UpgradeKubernetes({ cluster }: ChangeFormProps) {
       {() => (
         <>
           <Text name="version" label="Kubernetes version" hint={hint} autoCapitalize="none" placeholder="1.36.3" />
-          <Check name="drain" label="Drain each server before its kubelet is updated. Containers keep running without this" />
-          <Check name="accept_removed_apis" label="Upgrade although programs still use APIs that the new version no longer serves" />
+          <Check name="drain" label="Drain each server before its kubelet is updated. Containers keep running also without a drain" />
+          <Check name="accept_removed_apis" label="Upgrade even if programs still use APIs that the new version no longer serves" />
         </>
       )}
     </ChangeForm>

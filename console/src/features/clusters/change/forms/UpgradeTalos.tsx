@@ -48,7 +48,7 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
             hint="The others follow only after this server is healthy again"
             options={cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: roleText(s.role) }))}
           />
-          <Check name="stage" label="Write the new version during the next boot, for servers on which a usual upgrade fails" />
+          <Check name="stage" label="Install the new version during the next boot, for servers on which a normal upgrade fails" />
         </>
       )}
     </ChangeForm>
