@@ -21,6 +21,7 @@ import * as apiTokens from './people/api-tokens.ts'
 import * as invitations from './people/invitations.ts'
 import * as passkeys from './people/passkeys.ts'
 import * as preferences from './people/preferences.ts'
+import * as pods from './clusters/pods.ts'
 import * as profile from './people/profile.ts'
 import * as secondFactor from './people/second-factor.ts'
 import * as signIn from './people/sign-in.ts'
@@ -59,6 +60,8 @@ const declared: readonly Operation[] = [
   takeover,
   changes,
   health,
+  pods,
+  pods,
   stores,
   backups,
   snapshots,

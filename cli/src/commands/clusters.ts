@@ -23,6 +23,7 @@ import { checksText } from './checks.ts'
 import { shownWindow } from './cluster-changes/run-change.ts'
 import { createOptions, readNewCluster } from './cluster-create.ts'
 import { clusterHealthCommand } from './cluster-health.ts'
+import { clusterPodsCommand } from './cluster-pods.ts'
 import { withDisks } from './confirm-disks.ts'
 import { resumedText } from './operations.ts'
 
@@ -100,6 +101,7 @@ export const clusterCommands: Command[] = [
     say: (c, _name, { terminal }) => clusterText(terminal, c),
   }),
   clusterHealthCommand,
+  clusterPodsCommand,
   command({
     name: 'cluster create',
     summary: 'Create a cluster from free servers. If one of the servers cannot be reserved, nothing is changed.',

@@ -27,6 +27,8 @@ export const paths = {
   importCluster: '/infra/clusters/import',
   /** `operation`: id of the operation whose timeline is shown. */
   cluster: (id: string, tab?: string, operation?: string) => address('/infra/clusters/$id', { id }, { tab, operation }),
+  /** `server`: id of the server whose pods are shown. */
+  clusterPods: (id: string, server?: string) => address('/infra/clusters/$id', { id }, { tab: 'pods', server }),
   /** The form of a change of a running cluster. `server`, `snapshot`: ids that are preselected. */
   changeCluster: (id: string, kind: string, chosen: { server?: string; snapshot?: string } = {}) =>
     address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),

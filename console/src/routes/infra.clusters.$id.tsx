@@ -8,6 +8,7 @@ import { LockedOut } from '../features/takeover/LockedOut.tsx'
 import { part } from '../ui/part.tsx'
 
 const ClusterAddresses = part(() => import('../features/network/ClusterAddresses.tsx'))
+const PodsTab = part(() => import('../features/clusters/health/PodsTab.tsx'))
 const addressesOf = (cluster: Cluster) => <ClusterAddresses cluster={cluster} />
 
 const above = (id: string) => (
@@ -20,6 +21,9 @@ const above = (id: string) => (
 // Awaited, but never throws: the page itself shows why its data is missing.
 export const load: Load<'/infra/clusters/$id'> = ({ params, client }) => client.prefetchQuery(clusterOne(params.id))
 
-export function Page({ params: { id }, search }: PageProps<'/infra/clusters/$id'>) {
-  return <ClusterPage id={id} tab={search.tab} operation={search.operation} addresses={addressesOf} above={above(id)} />
+export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/clusters/$id'>) {
+  const pods = (cluster: Cluster) => (
+    <PodsTab cluster={cluster} q={search.q ?? ''} server={search.server} onQ={(q) => setSearch({ q })} onServer={(server) => setSearch({ server })} />
+  )
+  return <ClusterPage id={id} tab={search.tab} operation={search.operation} addresses={addressesOf} pods={pods} above={above(id)} />
 }

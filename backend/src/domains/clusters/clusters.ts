@@ -17,6 +17,7 @@ import {
 } from '#contract/clusters/clusters.ts'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
+import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
@@ -38,6 +39,7 @@ import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
 import { operatorGroup } from './kubernetes.ts'
 import { clusterHealthNow } from './health/health.ts'
+import { clusterPodsNow } from './health/pods.ts'
 import { deleteCluster, resetServer } from './leave/leaving.ts'
 import { failureAnswer } from './member/failure-log.ts'
 import { memberReconciler } from './member/reconcile.ts'
@@ -77,6 +79,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     return failureAnswer(member)
   })
   on(clusterHealth, ({ params, signal }) => clusterHealthNow(parts, params.id, signal))
+  heavy(clusterPods, ({ params, query, signal }) => clusterPodsNow(parts, params.id, query, signal))
   on(clusterKubeconfig, async ({ caller, params, saveAs }) => {
     const { name, text } = await downloadKubeconfig(parts, signedIn(caller), params.id)
     saveAs(name)

@@ -6,7 +6,7 @@ import type { MemberRow } from '../store.ts'
 /** Time limit of each call, in ms. */
 const wholeMs = 4_000
 /** More pods than Kubernetes supports in one cluster (kubernetes.io, "Considerations for large clusters"). */
-const mostPods = 150_000
+export const mostPods = 150_000
 const mostNodes = 5_000
 
 /** A node as Kubernetes shows it. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import type { ClusterHealth } from '#contract/clusters/health.ts'
+import { clusterPods } from '#contract/clusters/pods.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -15,6 +16,8 @@ test('the health of a cluster without a control plane is unknown, with the reaso
   const health = await ask()
   expect(stateOf(health, 'etcd')).toMatchObject({ state: 'unknown' })
   expect(health.nodes.every((n) => n.ready === null && n.reason !== null)).toBe(true)
+  const { problem } = await viewer.call(clusterPods, { params: { id: cluster.id } })
+  expect(problem).toMatchObject({ code: 'cluster_not_ready' })
 })
 
 test('a ready cluster reports members, leader, sizes, nodes, pods and versions', { timeout: 90_000 }, async () => {
@@ -36,6 +39,24 @@ test('a ready cluster reports members, leader, sizes, nodes, pods and versions',
   for (const node of health.nodes) expect(node).toMatchObject({ ready: true, schedulable: true, kubelet_version: '1.36.3', talos_version: 'v1.13.9' })
   expect(health.nodes.find((n) => n.role === 'control_plane')!.pods).toBeGreaterThan(0)
   expect(health.versions.talos).toMatchObject({ current: 'v1.13.9', next: null })
+})
+
+test('the pods of a cluster are listed, of one server or by search', async () => {
+  const pods = async (query: { node_id?: string; q?: string }) => (await viewer.call(clusterPods, { params: { id: cluster.id }, query })).answer!
+  const all = await pods({})
+  expect(all.total).toBe(all.items.length)
+  expect(all.items.find((p) => p.name === `kube-apiserver-${nodes[0]!.name}`)).toMatchObject({
+    namespace: 'kube-system',
+    node_id: nodes[0]!.id,
+    state: 'Running',
+    ready: true,
+    on_drain: 'stays',
+  })
+  const some = await pods({ node_id: nodes[0]!.id, q: 'KUBE-SYSTEM/kube-sch' })
+  expect(some.items.map((p) => p.name)).toEqual([`kube-scheduler-${nodes[0]!.name}`])
+  expect(await pods({ q: 'nothing' })).toEqual({ items: [], total: 0, not_ready: 0 })
+  const { problem } = await viewer.call(clusterPods, { params: { id: cluster.id }, query: { node_id: cluster.id } })
+  expect(problem).toMatchObject({ code: 'not_found' })
 })
 
 test('a control plane that does not answer is reported with the reason within the time limit', { timeout: 60_000 }, async () => {

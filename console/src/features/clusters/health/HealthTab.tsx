@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { EtcdMemberHealth, NodeHealth } from '#contract/clusters/health.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -20,6 +20,20 @@ const ofServer = ({ node_id, name }: { node_id: string | null; name: string }): 
 
 const standing = (m: EtcdMemberHealth): string =>
   m.id === null ? 'No member' : m.learner === true ? 'Learner' : m.leader === true ? 'Leader' : m.leader === null ? 'Member' : 'Follower'
+
+/** Number of pods, as a link to them. */
+const podsOf =
+  (clusterId: string) =>
+  ({ pods, node_id, name }: NodeHealth): ReactNode =>
+    pods === null ? (
+      unknown
+    ) : node_id === null ? (
+      pods
+    ) : (
+      <a href={paths.clusterPods(clusterId, node_id)} aria-label={`${pods} pods of ${name}`}>
+        {pods}
+      </a>
+    )
 
 const memberColumns = columns<EtcdMemberHealth>([
   { id: 'name', head: 'Member', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
@@ -50,37 +64,39 @@ const memberColumns = columns<EtcdMemberHealth>([
   },
 ])
 
-const nodeColumns = columns<NodeHealth>([
-  { id: 'name', head: 'Node', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
-  { id: 'role', head: 'Role', width: 112, from: 'sm', cell: (n) => (n.role === null ? '–' : n.role === 'control_plane' ? 'Control plane' : 'Worker') },
-  { id: 'pods', head: 'Pods', numeric: true, width: 64, from: 'md', cell: (n) => n.pods ?? unknown },
-  { id: 'kubelet', head: 'Kubelet', width: 90, from: 'md', cell: (n) => n.kubelet_version ?? unknown },
-  { id: 'talos', head: 'Talos', width: 90, from: 'lg', cell: (n) => n.talos_version ?? unknown },
-  {
-    id: 'schedulable',
-    head: 'New pods',
-    width: 104,
-    card: 'fact',
-    cell: (n) => (n.schedulable === null ? unknown : n.schedulable ? 'Accepted' : <Badge tone="warn">Cordoned</Badge>),
-  },
-  {
-    id: 'ready',
-    head: 'State',
-    card: 'state',
-    cell: ({ ready, reason }) => (
-      <StatusReason
-        tone={ready === null ? 'off' : ready ? 'ok' : 'danger'}
-        word={ready === null ? 'Unknown' : ready ? 'Ready' : 'Not ready'}
-        why={reason}
-        tall
-      />
-    ),
-  },
-])
+const nodeColumns = (clusterId: string) =>
+  columns<NodeHealth>([
+    { id: 'name', head: 'Node', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
+    { id: 'role', head: 'Role', width: 112, from: 'sm', cell: (n) => (n.role === null ? '–' : n.role === 'control_plane' ? 'Control plane' : 'Worker') },
+    { id: 'pods', head: 'Pods', numeric: true, width: 64, from: 'md', cell: podsOf(clusterId) },
+    { id: 'kubelet', head: 'Kubelet', width: 90, from: 'md', cell: (n) => n.kubelet_version ?? unknown },
+    { id: 'talos', head: 'Talos', width: 90, from: 'lg', cell: (n) => n.talos_version ?? unknown },
+    {
+      id: 'schedulable',
+      head: 'New pods',
+      width: 104,
+      card: 'fact',
+      cell: (n) => (n.schedulable === null ? unknown : n.schedulable ? 'Accepted' : <Badge tone="warn">Cordoned</Badge>),
+    },
+    {
+      id: 'ready',
+      head: 'State',
+      card: 'state',
+      cell: ({ ready, reason }) => (
+        <StatusReason
+          tone={ready === null ? 'off' : ready ? 'ok' : 'danger'}
+          word={ready === null ? 'Unknown' : ready ? 'Ready' : 'Not ready'}
+          why={reason}
+          tall
+        />
+      ),
+    },
+  ])
 
 /** The health of a cluster with each member of etcd and each node. */
 export default function HealthTab({ cluster }: { cluster: Cluster }) {
   const { data, error, refetch } = useQuery(healthOf(cluster.id))
+  const nodes = useMemo(() => nodeColumns(cluster.id), [cluster.id])
   const shared = { error, onRetry: () => void refetch(), grows: true } as const
   return (
     <div className={css['health']}>
@@ -103,7 +119,7 @@ export default function HealthTab({ cluster }: { cluster: Cluster }) {
           {...shared}
           label={`Nodes of ${cluster.name}`}
           rows={data?.nodes}
-          columns={nodeColumns}
+          columns={nodes}
           rowKey={(n) => `${n.node_id} ${n.name}`}
           rowName={(n) => n.name}
           empty={<Empty title="No nodes" />}

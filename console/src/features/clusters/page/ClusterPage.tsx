@@ -35,7 +35,7 @@ const ClusterSnapshots = part(() => import('../snapshots/ClusterSnapshots.tsx'))
 const WindowPanel = part(() => import('../change/WindowPanel.tsx'))
 const HealthTab = part(() => import('../health/HealthTab.tsx'))
 
-const clusterTabs = ['overview', 'health', 'servers', 'timeline', 'snapshots', 'addresses', 'keys', 'events', 'settings'] as const
+const clusterTabs = ['overview', 'health', 'servers', 'pods', 'timeline', 'snapshots', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 interface ClusterPageProps {
@@ -44,6 +44,7 @@ interface ClusterPageProps {
   /** Id of the operation whose timeline is shown. */
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
+  pods: (cluster: Cluster) => ReactNode
   /** Notices about the cluster's servers that need a user's decision. */
   above: ReactNode
 }
@@ -67,7 +68,7 @@ export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
 
 type ShownProps = Omit<ClusterPageProps, 'id' | 'tab'> & { cluster: Cluster; tab: ClusterTab }
 
-function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
+function Shown({ cluster, tab, operation, addresses, pods, above }: ShownProps) {
   const actions = useMemo(() => clusterActions(cluster, 'page'), [cluster])
   const changes = useMemo(() => changeActions(cluster), [cluster])
   useCommands(
@@ -127,6 +128,7 @@ function Shown({ cluster, tab, operation, addresses, above }: ShownProps) {
           </Suspense>
         )}
         {tab === 'servers' && <ClusterServers cluster={cluster} />}
+        {tab === 'pods' && <Suspense fallback={<SkeletonRows rows={7} />}>{pods(cluster)}</Suspense>}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
         {tab === 'snapshots' && (
           <Suspense fallback={<SkeletonRows rows={5} />}>

@@ -1,6 +1,7 @@
 /** Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the PodDisruptionBudgets (Kubernetes, "API-initiated eviction"). */
 import { isRecord, printable } from '../../../../kubernetes/client.ts'
 import { nodePath } from '../../kubernetes.ts'
+import { drainEffectOf } from '../../pods.ts'
 import { listed } from '../../sentences.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult } from '../frame.ts'
 
@@ -21,21 +22,16 @@ export interface DrainablePod {
 
 /** Pods that a drain evicts: all but those of DaemonSets, static pods and pods that have ended (as `kubectl drain --ignore-daemonsets` does). */
 function drainable(object: unknown, node: string): DrainablePod | undefined {
-  const { metadata, spec, status } = isRecord(object) ? object : {}
+  const { metadata, spec } = isRecord(object) ? object : {}
   if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || typeof metadata['namespace'] !== 'string') return undefined
   if (!isRecord(spec) || spec['nodeName'] !== node) return undefined
-  const phase = isRecord(status) ? status['phase'] : undefined
-  if (phase === 'Succeeded' || phase === 'Failed') return undefined
-  const annotations = metadata['annotations']
-  if (isRecord(annotations) && 'kubernetes.io/config.mirror' in annotations) return undefined
-  const owners = Array.isArray(metadata['ownerReferences']) ? metadata['ownerReferences'].filter(isRecord) : []
-  const controller = owners.find((o) => o['controller'] === true)
-  if (controller?.['kind'] === 'DaemonSet' || controller?.['kind'] === 'Node') return undefined
+  const effect = drainEffectOf(object)
+  if (effect === 'stays' || effect === 'ended') return undefined
   return {
     namespace: metadata['namespace'],
     name: metadata['name'],
     labels: isRecord(metadata['labels']) ? metadata['labels'] : {},
-    isBare: controller === undefined,
+    isBare: effect === 'lost',
     isEnding: metadata['deletionTimestamp'] !== undefined,
   }
 }
