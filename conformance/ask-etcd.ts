@@ -1,11 +1,11 @@
-/** Asks the code of the published etcd, the Go program of `etcd/`, about snapshots. */
+/** Runs the code of the published etcd, the Go program in `etcd/`, on snapshots. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { answersOf, type EtcdFound, etcdAnswersFile, leftAfterWrites, simulatedSnapshot, writesFile } from './snapshots.ts'
 
-/** What etcd finds in a snapshot and in a member that is restored from it. Throws with the words of etcd if it refuses the snapshot. */
+/** The content that etcd finds in a snapshot and in a member that is restored from it. Throws with etcd's message if it refuses the snapshot. */
 export function readByEtcd(program: string, file: string): EtcdFound {
   const { status, stdout, stderr } = spawnSync(program, ['read', file], { encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 })
   if (status !== 0) throw new Error(stderr.trim())
@@ -31,7 +31,7 @@ export function askEtcd(program: string, folder: string, isCheck: boolean, say: 
   return [isSame, ...refusals(program, folder, snapshot, say), ownSnapshot(program, folder, say), throughSteelyard(program, folder, say)].every(Boolean)
 }
 
-/** Whether etcd refuses a snapshot with a changed byte, one that is cut short, and one without its hash. */
+/** Whether etcd refuses a snapshot with a changed byte, a truncated one, and one without its hash. */
 function refusals(program: string, folder: string, snapshot: Buffer, say: (text: string) => void): boolean[] {
   const changed = Buffer.from(snapshot)
   changed[changed.length - 1]! ^= 1

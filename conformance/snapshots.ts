@@ -1,5 +1,5 @@
 /**
- * A snapshot of a simulated cluster that is the same each time, what the published etcd must find in it, and what it has found (`etcd/answers.json`).
+ * A deterministic snapshot of a simulated cluster, the content that the published etcd must find in it, and the content that it has found (`etcd/answers.json`).
  * The cluster has enough objects for a tree of several levels, and an object that is larger than a page of the database.
  */
 import { createHash } from 'node:crypto'
@@ -9,14 +9,14 @@ import { EtcdCluster, type Member, type StoredObject } from '#simulator/src/clus
 import { snapshotOf } from '#simulator/src/cluster/snapshot.ts'
 
 const etcdFolder = join(import.meta.dirname, 'etcd')
-/** What the published etcd has found in `simulatedSnapshot()`. */
+/** The content that the published etcd has found in `simulatedSnapshot()`. */
 export const etcdAnswersFile = join(etcdFolder, 'answers.json')
 /** A snapshot that the published etcd has saved after the writes of `writesFile`. */
 export const etcdSnapshotFile = join(etcdFolder, 'etcd.snapshot')
 /** The writes before that snapshot, oldest first. A value of null is a deletion. */
 export const writesFile = join(etcdFolder, 'writes.json')
 
-/** What the Go program prints of a snapshot. */
+/** The output of the Go program for a snapshot. */
 export interface EtcdFound {
   /** Version of etcd. */
   etcd: string
@@ -29,7 +29,7 @@ export interface EtcdFound {
   keys: { key: string; revision: number; value: Record<string, unknown> }[]
 }
 
-/** What is kept of `EtcdFound`. */
+/** The part of `EtcdFound` that is committed. */
 export interface EtcdAnswers extends Omit<EtcdFound, 'keys'> {
   /** SHA-256 of the snapshot, hex. */
   snapshot: string
@@ -118,7 +118,7 @@ export function expectedAnswers() {
 const keysDigest = (keys: EtcdFound['keys']): string =>
   digest(JSON.stringify(keys.toSorted((one, other) => (one.key < other.key ? -1 : 1)).map(({ key, revision, value }) => [key, revision, value])))
 
-/** The answers to keep about a snapshot. */
+/** The answers about a snapshot that are committed. */
 export const answersOf = (snapshot: Uint8Array, { keys, ...found }: EtcdFound): EtcdAnswers => ({
   ...found,
   snapshot: digest(snapshot),

@@ -2,8 +2,8 @@
 // Decrypts an escrow file without Steelyard and its database, and prints the cluster's secrets in the format of talosctl. Needs only Node.js 20 or newer.
 //   node docs/open-escrow.mjs KEY_FILE DATA_FOLDER/escrow/CLUSTER_ID.bin > secrets.yaml
 // Anybody with this output controls the cluster. With --chain-key, prints the cluster's own private key (hex) instead.
-// If the file was written while secrets were rotated, --new prints the new ones, which some servers may have already. --former N prints the secrets that were
-// replaced by the Nth last rotation (1: the last one).
+// If the file was written during a rotation of secrets, --new prints the new ones, which some servers may already have. --former N prints the secrets that the
+// Nth last rotation has replaced (1: the last one).
 import { createDecipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 

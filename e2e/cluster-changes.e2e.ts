@@ -1,4 +1,4 @@
-/** Changes of a running cluster, as the person on call makes them: servers are added by form and plan, a change waits for the window and is cancelled. */
+/** Changes of a running cluster in the console: a server is added with form and plan, and a scheduled change waits for the window and is cancelled. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
@@ -52,7 +52,7 @@ const health = () => page.getByRole('list', { name: `Health of ${cluster.name}` 
 const changesOf = async () => (await installation.call(operationList, { query: { target: cluster.id } })).items
 
 describe('the changes of a cluster', () => {
-  test('the page of the cluster says how it is, line by line', async () => {
+  test('the page of the cluster shows its health line by line', async () => {
     await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
     await health().getByText('All 2 nodes are Ready.').waitFor()
     await health().getByText('The API server is ready.').waitFor()
@@ -63,7 +63,7 @@ describe('the changes of a cluster', () => {
       .waitFor()
   })
 
-  test('a server is added: chosen in the form, planned, begun, followed on the page of its operation', { timeout: 120_000 }, async () => {
+  test('a server is added: chosen in the form, planned, started, and followed on the page of the operation', { timeout: 120_000 }, async () => {
     await press('Change')
     await page.getByRole('menuitem', { name: 'Add servers' }).click()
     await page
@@ -118,7 +118,7 @@ describe('the changes of a cluster', () => {
     await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
   })
 
-  test('by keyboard alone: ⌘K opens the form, Enter begins the change', { timeout: 60_000 }, async () => {
+  test('with the keyboard alone, ⌘K opens the form and Enter starts the change', { timeout: 60_000 }, async () => {
     await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
     await health().waitFor()
     await page.keyboard.press('ControlOrMeta+k')

@@ -27,7 +27,7 @@ test('flags and feature gates that a minor has removed are named with their prog
   expect(removedIn(config, 35)).toEqual(['kubelet: feature gate SizeMemoryBackedVolumes'])
 })
 
-test('a configuration without such settings, an unknown minor and an unreadable text name nothing', () => {
+test('nothing is found in a configuration without such settings, for an unknown minor and in an unreadable text', () => {
   expect(removedIn(config, 36)).toEqual([])
   expect(removedIn(config, 99)).toEqual([])
   expect(removedIn('a: [', 33)).toEqual([])

@@ -1,12 +1,12 @@
 /**
- * What Kubernetes minors removed that a configuration may still name. A program refuses to start with a flag or feature gate that it doesn't know, so these are
+ * Flags and feature gates that Kubernetes minors have removed. A program refuses to start with a flag or feature gate that it doesn't know, so configurations are
  * checked before an upgrade. Sources: the "CHANGELOG-1.xx.md" of each minor, and "Feature Gates (removed)" of the Kubernetes documentation.
  */
 import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } from './config/tree.ts'
 
 interface Removals {
   readonly featureGates?: readonly string[]
-  /** Flags by the program. */
+  /** Removed flags by program. */
   readonly flags?: { readonly [program in Program]?: readonly string[] }
 }
 
@@ -18,7 +18,7 @@ const programs = {
 } as const
 type Program = keyof typeof programs
 
-/** By the minor that removed them: 31 for 1.31. */
+/** Removals by minor: 31 for 1.31. */
 const removals: Readonly<Record<number, Removals>> = {
   31: {
     featureGates: [
@@ -91,8 +91,8 @@ function mainOf(config: string): MapNode | undefined {
 }
 
 /**
- * What a machine's configuration names although this Kubernetes minor no longer knows it, such as `kube-apiserver: feature gate AppArmor`. Empty if nothing, or
- * if nothing is known about the minor.
+ * Settings of a machine's configuration that this Kubernetes minor no longer knows, such as `kube-apiserver: feature gate AppArmor`. Empty if there are none, or
+ * if the removals of the minor are unknown.
  */
 export function removedIn(config: string, minor: number): string[] {
   const main = mainOf(config)

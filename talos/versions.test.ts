@@ -48,11 +48,11 @@ describe('versions', () => {
     ['v1.11.3', 'v1.13.9', "Talos v1.11.3 can't become v1.13.9: upgrade one minor at a time, first to 1.12"],
     ['v1.13.9', 'v1.12.11', "Talos v1.13.9 can't become v1.12.11: Talos does not go back to an older minor"],
     ['v1.13.9', 'v1.15.0', 'Talos v1.15.0 is not supported; choose 1.12 or 1.13'],
-  ])('the way from %s to %s', (from, to, problem) => {
+  ])('an upgrade from %s to %s', (from, to, problem) => {
     expect(upgradeProblem(from, to)).toBe(problem)
   })
 
-  test('each minor follows the minor before it', () => {
+  test('each minor is upgraded from the minor before it', () => {
     expect(minors.slice(1).map((m) => m.upgradesFrom)).toEqual(minors.slice(0, -1).map((m) => m.minor))
     expect(isOlderPatch('v1.13.10', 'v1.13.9')).toBe(true)
     expect(isOlderPatch('v1.13.9', 'v1.13.10')).toBe(false)

@@ -24,7 +24,7 @@ export interface TalosMinor {
   etcd: `3.${number}`
   /** Supported Kubernetes minors, first to last. */
   kubernetesMinors: readonly [number, number]
-  /** The minor from which servers are upgraded to this one. Talos asks to upgrade through each minor (Talos docs, "Upgrading Talos Linux"). */
+  /** The minor from which servers are upgraded to this one. Talos requires an upgrade through each minor (Talos docs, "Upgrading Talos Linux"). */
   upgradesFrom: Minor
 }
 
@@ -128,7 +128,7 @@ export function kubernetesProblem(talosVersion: string, kubernetesVersion: strin
   return `Talos ${talos.minor} runs Kubernetes 1.${first} to 1.${last}, not ${kubernetesVersion}`
 }
 
-/** Why a server with Talos `from` can't get Talos `to`, or undefined if it can. Within a minor any patch release may follow any other. */
+/** Why a server with Talos `from` can't be upgraded to `to`, or undefined. Within a minor every patch release is allowed. */
 export function upgradeProblem(from: string, to: string): string | undefined {
   const target = supportedMinor(to)
   if (target === undefined) return `Talos ${to} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`

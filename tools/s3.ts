@@ -26,7 +26,7 @@ function build(): string | null {
     encoding: 'utf8',
   })
   if (status === 0) return join(folder, 'versitygw')
-  say(`The S3 service was not asked: ${error ? 'there is no Go on this machine' : `it could not be built (${stderr.trim().split('\n').at(-1)})`}.`)
+  say(`The S3 service was not tested: ${error ? 'there is no Go on this machine' : `it could not be built (${stderr.trim().split('\n').at(-1)})`}.`)
   return null
 }
 

@@ -1,4 +1,4 @@
-/** Configurations of a running cluster change (patches, Kubernetes, endpoint, workload disks), and the program is killed around each effect. */
+/** Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint, workload disks. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterChange, type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   cluster = made.cluster
 }, 120_000)
 
-/** Begins the change with a program that is killed at `point`, and follows it to its end with the next program. */
+/** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
 async function changed(point: string, change: ClusterChangeAsked): Promise<void> {
   const params = { id: cluster.id }
   await program.kill()

@@ -1,4 +1,4 @@
-/** Servers are added to a running cluster, removed, replaced and change their role, and the program is killed in between. */
+/** Kills the program while servers are added to a running cluster, are removed, are replaced or change their role. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
@@ -35,7 +35,7 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
   }
 }
 
-/** Begins the change with a program that is killed at `point`, and follows it to its end with the next program. */
+/** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
 async function changed(change: ClusterChangeAsked, point: string) {
   await program.kill()
   const doomed = await site.start({ FAILPOINT: point })
@@ -58,20 +58,20 @@ const has = async (controlPlanes: number, workers: number) => {
 }
 const countersOf = async (server: Server) => (await site.simulator.counters()).servers.find((s) => s.uuid.toLowerCase() === server.identity.uuid)!
 
-test('killed after a new worker got its configuration, the worker joins and is installed once', { timeout: 300_000 }, async () => {
+test('a new worker joins and is installed once after Steelyard was killed when it had sent the configuration', { timeout: 300_000 }, async () => {
   await changed({ kind: 'grow', servers: [{ node_id: node(4).id, role: 'worker' }] }, `apply/${node(4).id}:after`)
   await has(3, 2)
   expect((await countersOf(node(4))).installs).toBe(1)
 })
 
-test('killed before a removed worker is reset, the worker is drained, reset once and free', { timeout: 300_000 }, async () => {
+test('a removed worker is drained, reset once and released after Steelyard was killed before the reset', { timeout: 300_000 }, async () => {
   await changed({ kind: 'shrink', servers: [{ node_id: node(3).id }] }, `reset/${node(3).id}:before`)
   await has(3, 1)
   expect((await countersOf(node(3))).resets).toBe(1)
   expect(await patiently(() => call(serverGet, { params: { id: node(3).id } }))).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
 })
 
-test('killed after a dead control plane was removed from etcd, another one takes its place', { timeout: 300_000 }, async () => {
+test('a dead control plane is replaced after Steelyard was killed when it had removed the member from etcd', { timeout: 300_000 }, async () => {
   await site.simulator.ask('POST', `/servers/${node(2).identity.uuid}/power-off`)
   await changed({ kind: 'replace', node_id: node(2).id, by: { node_id: node(5).id } }, `forget-member/${node(2).id}:after`)
   await has(3, 1)

@@ -26,7 +26,7 @@ beforeAll(async () => {
   cluster = made.cluster
 }, 90_000)
 
-/** Begins the change with a program that is killed at `point`, and starts the program again. */
+/** Starts the change with a program that is killed at `point`, and starts the program again. */
 async function killedAt(point: string, change: ClusterChangeAsked) {
   await program.kill()
   const doomed = await start({ FAILPOINT: point })

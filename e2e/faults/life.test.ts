@@ -1,6 +1,7 @@
 /**
- * The whole life of a cluster: it grows, loses a control plane, is patched, upgraded, rotated, saved, lost and restored. Steelyard is killed with −9 once in
- * every operation, at a seeded moment. The workload's data and identity must be the same at the end. `FAULT_SEEDS=7` replays a seed.
+ * The whole life of a cluster: it grows, loses a control plane, is patched and upgraded, its secrets are rotated, a snapshot is taken, and the cluster is restored
+ * after the loss of all servers. Steelyard is killed with −9 once in every operation, at a seeded moment. The workload's data and identity must be the same at
+ * the end. `FAULT_SEEDS=7` replays a seed.
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -29,7 +30,7 @@ let call: Caller
 let nodes: Server[]
 let id: string
 
-/** The servers on which the cluster is restored boot the Talos that the cluster has by then. */
+/** The servers of the restore boot the Talos version that the cluster has by then. */
 const newer = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [12 + i, { talos: 'v1.13.9' }]))
 const storage = () => ({ STEELYARD_STORE_FOLDERS: storeFolder() })
 const moments = momentPoints(seed, 200).map(({ afterMs }) => afterMs)
@@ -74,7 +75,7 @@ interface Kept {
   readonly workload: unknown
 }
 const uidOf = (object: Body | undefined): unknown => (object?.['metadata'] as Body | undefined)?.['uid']
-/** What must outlive every change: the cluster's identity, the data, and the identity of the workload. */
+/** Values that no change may alter: the identity of the cluster, and the data and identity of the workload. */
 async function kept(): Promise<Kept> {
   const kubernetes = await api()
   return {
@@ -138,12 +139,12 @@ test.each(changes)('it $title, and keeps its workload', { timeout: withinMs }, a
   expect(await kept()).toEqual(before)
 })
 
-test('meanwhile etcd was made once and never without quorum, and no budget of the workload was broken', async () => {
+test('etcd was bootstrapped once and never lost its quorum, and no disruption budget was broken', async () => {
   const { clusters } = await site.simulator.counters()
   expect(clusters).toEqual([expect.objectContaining({ name: 'life', etcdMade: 1, quorumLosses: 0, budgetBreaches: 0 })])
 })
 
-test('after the loss of all its servers it comes back on others from its snapshot, with its workload', { timeout: withinMs }, async () => {
+test('after the loss of all its servers it is restored on others from its snapshot, with its workload', { timeout: withinMs }, async () => {
   const store = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/life` } })
   expect(await change({ kind: 'snapshot', store_id: store.id })).toMatchObject({ status: 'done' })
   const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items

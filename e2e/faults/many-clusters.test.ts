@@ -46,7 +46,7 @@ test(
     )
     ids = made.map(({ cluster }) => cluster.id)
     const isReady = async (id: string) => (await patiently(() => call(clusterGet, { params: { id } }))).status === 'ready'
-    // Half way: half of the clusters are ready, or so many seconds have passed that some of them must be at work.
+    // Half way: half of the clusters are ready, or enough time has passed for some of them to be in progress.
     await expect
       .poll(async () => (await Promise.all(ids.map(isReady))).filter(Boolean).length, { timeout: withinMs, interval: 200 })
       .toBeGreaterThanOrEqual(clusters / 2)
@@ -58,7 +58,7 @@ test(
   },
 )
 
-test('clusters that are upgraded at once never lose their quorum and break no budget', { timeout: withinMs }, async () => {
+test('clusters that are upgraded at once never lose their quorum and break no disruption budget', { timeout: withinMs }, async () => {
   const chosen = ids.slice(0, upgraded)
   const machines = await site.simulator.servers()
   for (const [i, id] of chosen.entries()) {

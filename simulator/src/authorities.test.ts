@@ -106,7 +106,7 @@ test("during a change of Kubernetes' authority the kubelet restarts, and the old
   }
 })
 
-test('a worker that does not accept the new authority of Kubernetes is locked out, and comes back with a certificate of that authority', async () => {
+test('a worker that does not accept the new Kubernetes authority loses access, and gets it back with a certificate of that authority', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [machine] = controlPlanes

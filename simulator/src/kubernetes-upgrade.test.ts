@@ -16,7 +16,7 @@ test('after a restart of the kubelet, the machine and its node become ready agai
   expect(events.slice(events.indexOf('Stopping'))).toEqual(['Stopping', 'Finished', 'Preparing', 'Starting', 'Running'])
 })
 
-test('another image of the kubelet in the configuration restarts it, and the node reports the new version', async () => {
+test('a new kubelet image in the configuration restarts the kubelet, and the node reports the new version', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [worker] = workers

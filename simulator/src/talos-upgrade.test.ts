@@ -21,7 +21,7 @@ const backAfter = async (machine: Machine, act: () => Promise<unknown>): Promise
   await until('the machine is back', () => machine.bootId !== bootId && machine.stage.stage === 'running' && machine.stage.ready)
 }
 
-test('an upgrade drains, reboots into the new version, and reopens the node; a rollback goes back', async () => {
+test('an upgrade drains the node, reboots into the new version and uncordons the node; a rollback boots the old version', async () => {
   const simulator = await fleet({ scenario: old(3) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 2)
   const [worker] = workers
@@ -41,7 +41,7 @@ test('an upgrade drains, reboots into the new version, and reopens the node; a r
   expect((await (await openSecure(worker!, bundle)).version()).tag).toBe('v1.13.8')
 })
 
-test('a failed installer, and a version that cannot boot, leave the machine with its version', async () => {
+test('a machine keeps its version after a failed installer and after a version that cannot boot', async () => {
   const simulator = await fleet({ scenario: old(2) })
   const { bundle, workers } = await cluster(simulator, 1, 1)
   const [worker] = workers

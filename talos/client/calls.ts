@@ -67,7 +67,7 @@ export async function unary<I extends DescMessage, O extends DescMessage>(
   return answers[0]!
 }
 
-/** Sends the messages of `source`, which may be many, and returns the single response. An error of `source` is thrown as it is. */
+/** Streams the messages of `source` and returns the single response. An error of `source` is thrown unchanged. */
 export async function upload<I extends DescMessage, O extends DescMessage>(
   context: CallContext,
   options: CallOptions,

@@ -44,9 +44,9 @@ export interface TalosClient extends ReturnType<typeof talosClient> {}
 const machine = proto.MachineService.method
 const storage = StorageService.method
 
-/** Deadline for reading or uploading a whole database of etcd. */
+/** Deadline for reading or uploading a whole etcd database, in ms. */
 const wholeFileMs = 3_600_000
-/** Bytes of a message of an upload. Talos takes at most 32 MiB. */
+/** Size of one message of an upload, in bytes. Talos accepts at most 32 MiB. */
 const uploadBytes = 64 * 1024
 /** Deadline for calls that do real work on the machine, because these calls take longer than reads. */
 const workDeadlineMs = 60_000
@@ -214,12 +214,12 @@ export function talosClient(connection: CallContext & { close: () => void; targe
         .map((a) => ({ memberId: a.memberId.toString(), alarm: enumWord(proto.EtcdMemberAlarm_AlarmTypeSchema, a.alarm, 'none').toUpperCase() }))
     },
 
-    /** Clears all alarms of etcd. An alarm comes back if its cause still exists. */
+    /** Clears all alarms of etcd. An alarm is raised again if its cause still exists. */
     async etcdDisarm(options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdAlarmDisarm, {}, work(options))
     },
 
-    /** Gives unused space of this member's database back to the disk. The member answers nothing meanwhile. */
+    /** Frees the unused space of this member's database. The member does not answer meanwhile. */
     async etcdDefragment(options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdDefragment, {}, { deadlineMs: 170_000, ...options })
     },
@@ -240,8 +240,8 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     },
 
     /**
-     * Uploads a snapshot, from which a `bootstrap` with `recover` then makes the first member. Refused with `failed_precondition` unless the machine waits for
-     * its bootstrap: etcd has no data there.
+     * Uploads a snapshot, from which a `bootstrap` with `recover` then starts the first member. Refused with `failed_precondition` unless the machine waits for
+     * its bootstrap, so that etcd has no data there.
      */
     async etcdRecover(file: AsyncIterable<Uint8Array>, options: CallOptions = {}): Promise<void> {
       async function* messages() {

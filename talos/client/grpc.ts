@@ -209,8 +209,8 @@ export function callEach<I extends DescMessage, O extends DescMessage>(
 }
 
 /**
- * Sends the messages of `source` and returns the single response. A slow server slows the source down. If the server answers before the end, the rest isn't
- * read. Rejects like `callEach`, or with the error of `source`, which ends the call.
+ * Streams the messages of `source` and returns the single response. Backpressure of the server applies to the source. If the server answers before the end, the
+ * rest isn't read. Rejects like `callEach`, or with the error of `source`, which ends the call.
  */
 export async function callUpload<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,

@@ -10,7 +10,7 @@ const message = (value: string) => ({ progress: { response: { case: 'message' as
 const exit = (value: number) => ({ progress: { response: { case: 'exitCode' as const, value } } })
 
 describe('upgrade', () => {
-  test('an installer is pulled to the disk, written from there, and ends with its exit code', async () => {
+  test('an installer is pulled to the disk and run from there, and its exit code is the result', async () => {
     const asked: unknown[] = []
     const { client } = await maintenance((router) => {
       router.service(ImageService, {
@@ -47,7 +47,7 @@ describe('upgrade', () => {
     await expect(client.writeInstaller(image)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  test('a staged upgrade and a rollback are single calls whose refusals keep the words of Talos', async () => {
+  test('a staged upgrade and a rollback are single calls, and refusals have the message of Talos', async () => {
     const asked: unknown[] = []
     const { client } = await maintenance((router) =>
       router.service(MachineService, {

@@ -1,4 +1,4 @@
-/** Upgrade and rollback of an installed machine, and what one has to know of it before. Every function throws TalosError only. */
+/** Upgrade and rollback of an installed machine, and the state that they depend on. Every function throws TalosError only. */
 import { ContainerDriver, ContainerdNamespace } from '../proto/gen/common/common_pb.ts'
 import { ImageService, LifecycleService } from '../proto/gen/machine/lifecycle_pb.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
@@ -8,20 +8,20 @@ import { messageText, text } from './text.ts'
 
 const machine = MachineService.method
 
-/** Limit of calls in which a machine pulls or writes an image, in ms: Talos itself retries a pull for 20 minutes. */
+/** Time limit of calls in which a machine pulls or writes an image, in ms. Talos itself retries a pull for 20 minutes. */
 const imageDeadlineMs = 20 * 60_000
 
-/** The machine looks for the version before on its disk, in ms. */
+/** Time limit of a rollback call, in ms. The machine looks for the previous version on its disk. */
 const rollbackDeadlineMs = 60_000
 
-/** Where an installer is pulled to: the partition EPHEMERAL. Talos's own containerd would hold it in memory (talosctl `cmd/talos/image.go`, `system`). */
+/** An installer is pulled to the partition EPHEMERAL. Talos's own containerd would keep it in memory (talosctl `cmd/talos/image.go`, `system`). */
 const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace.NS_SYSTEM }
 
 /** A new id in each boot of a Linux kernel (`Documentation/admin-guide/sysctl/kernel.rst`, random). */
 const bootIdFile = '/proc/sys/kernel/random/boot_id'
 const mostBootIdBytes = 256
 
-/** Maximum number of the installer's last lines that a failure names. */
+/** Maximum number of the installer's last lines in the message of a failure. */
 const mostSaid = 3
 
 export function lifecycleCalls(connection: CallContext) {
@@ -45,7 +45,7 @@ export function lifecycleCalls(connection: CallContext) {
     },
 
     /**
-     * Runs a pulled installer, since Talos 1.13: the image is written for the next boot, and the machine goes on with the old one.
+     * Runs a pulled installer, since Talos 1.13: the image is written for the next boot, and the machine keeps running the old one.
      * @throws TalosError `other` with the installer's last lines if it fails
      */
     async writeInstaller(image: string, options: CallOptions = {}): Promise<void> {
@@ -67,7 +67,7 @@ export function lifecycleCalls(connection: CallContext) {
       if (code !== 0) throw new TalosError('other', messageText(`the installer failed with exit code ${code}: ${said.join('; ')}`, 1_000))
     },
 
-    /** Makes the version before the current one the next to boot, and restarts the machine. Refused if the disk has no such version any more. */
+    /** Restarts the machine with the previous version. Refused if the disk no longer has that version. */
     async rollback(options: CallOptions = {}): Promise<void> {
       one((await unary(connection, { deadlineMs: rollbackDeadlineMs, ...options }, machine.rollback, {})).messages, machine.rollback.name)
     },

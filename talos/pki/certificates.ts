@@ -139,7 +139,7 @@ function pemOf(certificate: X509.X509Certificate): string {
   return `${certificate.toString('pem')}\n`
 }
 
-/** Credentials for mutual TLS: trusted authority (several while it is rotated), certificate and key. PEM. */
+/** Credentials for mutual TLS: trusted authority (two during a rotation), certificate and key. PEM. */
 export interface Credentials extends KeyPair {
   ca: string
 }

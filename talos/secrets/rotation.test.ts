@@ -34,7 +34,7 @@ const sectionOf = (config: string, name: 'machine' | 'cluster') => (parse(config
 const pem = (base64: string) => Buffer.from(base64, 'base64').toString('utf8')
 
 describe.each(rotatable)('%s', (what) => {
-  test('a configuration gets the same form from every other form, and from the old one nothing changes', async () => {
+  test('a configuration gets the wanted form from every other form, and the form `old` changes nothing', async () => {
     const rotation = await rotationOf(what)
     for (const role of ['control_plane', 'worker'] as const) {
       const config = configOf(role)
@@ -44,7 +44,7 @@ describe.each(rotatable)('%s', (what) => {
     }
   })
 
-  test('at the end a control plane has the new bundle, and nothing else has changed', async () => {
+  test('at the end a control plane has the new bundle, and the rest of its configuration is unchanged', async () => {
     const rotation = await rotationOf(what)
     const config = configOf('control_plane')
     const end = inForm(config, true, rotation, 'new')
@@ -72,7 +72,7 @@ test.each([
   }
 })
 
-test('authorities that others have added stay accepted', async () => {
+test('accepted authorities that were added without Steelyard stay accepted', async () => {
   const rotation = await rotationOf('talos_ca')
   const theirs = Buffer.from((await createAuthority({ kind: 'ed25519', subject: { organizations: ['theirs'] }, now })).crt).toString('base64')
   const [main, ...rest] = configOf('worker').split('---\n')
@@ -82,7 +82,7 @@ test('authorities that others have added stay accepted', async () => {
   for (const form of forms) expect(sectionOf(inForm(config, false, rotation, form), 'machine').acceptedCAs!.map((one) => one.crt)).toContain(theirs)
 })
 
-test('a new authority has a new key, because an old key would let old certificates in', async () => {
+test('a new authority has a new key, so that old certificates are refused', async () => {
   const { to } = await rotationOf('talos_ca')
   expect(to.certs.os.key).not.toBe(from.certs.os.key)
   expect(new X509Certificate(to.certs.os.crt).verify(new X509Certificate(from.certs.os.crt).publicKey)).toBe(false)

@@ -1,6 +1,6 @@
 /**
  * New secrets for a running cluster, in Talos's own order (Talos `pkg/rotate/pki`): every machine accepts the new authority besides the old one, then the new one
- * issues all certificates, then the old one is accepted no more. Pure functions of bundles and configurations.
+ * issues all certificates, then the old one is no longer accepted. Pure functions of bundles and configurations.
  */
 import { withValues } from '../config/compare.ts'
 import { at, readDocuments, textAt } from '../config/tree.ts'
@@ -8,7 +8,7 @@ import { createAuthority } from '../pki/certificates.ts'
 import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'
 import { kubeadmToken, type SecretsBundle } from './bundle.ts'
 
-/** What can be rotated without locking anybody out. `tokens`: the machine token, with which trustd lets workers in, and the bootstrap token of kubelets. */
+/** Secrets that can be rotated without a loss of access. `tokens`: the machine token, with which workers authenticate to trustd, and the bootstrap token of kubelets. */
 export const rotatable = ['talos_ca', 'kubernetes_ca', 'aggregator_ca', 'tokens'] as const
 export type Rotatable = (typeof rotatable)[number]
 
@@ -24,10 +24,10 @@ export interface Rotation {
  */
 export type Form = 'old' | 'accepts_both' | 'switched' | 'new'
 
-/** Whether machines can accept two values at once. For the others Talos has one place, so they are replaced in one step. */
+/** Whether machines can accept two values at once. Talos accepts only one value of the others, so they are replaced in one step. */
 export const hasAcceptedList = (what: Rotatable): boolean => what === 'talos_ca' || what === 'kubernetes_ca'
 
-/** The bundle with new secrets in place of those that are rotated. The keys are always new: with an old key, old certificates would stay valid. */
+/** The bundle with new values of the rotated secrets. The keys are always new, because with an old key old certificates would stay valid. */
 export async function rotatedSecrets(from: SecretsBundle, what: Rotatable, now: Date): Promise<SecretsBundle> {
   const { certs } = from
   if (what === 'tokens') return { ...from, secrets: { ...from.secrets, bootstrapToken: kubeadmToken() }, trustdInfo: { token: kubeadmToken() } }
@@ -59,21 +59,21 @@ function valuesOf(config: string, isControlPlane: boolean, { what, from, to }: R
   const accepted = otherAccepted(config, section, [issuing, other])
   if (form === 'accepts_both' || form === 'switched') accepted.push(encodePem(other.crt))
   return {
-    // A worker knows only the certificate: a stolen worker must not give control of the cluster.
+    // A worker gets only the certificate, so that a stolen worker doesn't give control of the cluster.
     [`${section}.ca`]: isControlPlane ? encodePair(issuing) : { crt: encodePem(issuing.crt), key: '' },
     [`${section}.acceptedCAs`]: accepted.length === 0 ? undefined : accepted.map((crt) => ({ crt })),
   }
 }
 
 /**
- * A machine's configuration with its secrets in this form. The rest stays as it is. The result is the same whatever form the configuration had before, so a
- * rotation can be repeated and taken back.
+ * A machine's configuration with its secrets in this form. The rest is unchanged. The result doesn't depend on the form that the configuration had before, so
+ * every step can be repeated and undone.
  * @throws ConfigError for invalid YAML
  */
 export const inForm = (config: string, isControlPlane: boolean, rotation: Rotation, form: Form): string =>
   withValues(config, valuesOf(config, isControlPlane, rotation, form))
 
-/** Both authorities of a rotation in one PEM text, for verifying peers while some have certificates of the old and some of the new one. */
+/** Both authorities of a rotation in one PEM text, to verify peers of which some have certificates of the old authority and some of the new one. */
 export const bothOf = ({ what, from, to }: Rotation, api: 'talos' | 'kubernetes'): string => {
   const crt = ({ certs }: SecretsBundle) => (api === 'talos' ? certs.os.crt : certs.k8s.crt)
   const isRotated = what === (api === 'talos' ? 'talos_ca' : 'kubernetes_ca')

@@ -1,4 +1,4 @@
-/** The Kubernetes API of a cluster as its user sees it: with the kubeconfig that Steelyard creates. */
+/** The Kubernetes API of a cluster, called with the kubeconfig that Steelyard creates. */
 import { request } from 'node:https'
 import { parse } from 'yaml'
 import { clusterKubeconfig } from '#contract/clusters/clusters.ts'
@@ -78,7 +78,7 @@ const workload: readonly (readonly [path: string, Body])[] = [
   ],
 ]
 
-/** A workload with data and an identity, of which a budget lets one pod be away. */
+/** A workload with data, an identity, and a disruption budget that allows one unavailable pod. */
 export async function placeWorkload(kubernetes: UserKubernetes): Promise<void> {
   for (const [path, body] of workload) await kubernetes.post(path, body)
 }

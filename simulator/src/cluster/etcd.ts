@@ -15,7 +15,7 @@ export interface Member {
   name: string
   address: string
   learner: boolean
-  /** Size of the member's database file if it isn't that of its content. */
+  /** Size of the member's database file if it differs from the size of its content. */
   dbBytes?: number
 }
 
@@ -28,7 +28,7 @@ export interface KubernetesState {
   objects: Record<string, StoredObject>
 }
 
-/** A deprecated API that somebody has called. */
+/** A deprecated API that a client has called. */
 export interface DeprecatedApi {
   group: string
   version: string
@@ -42,7 +42,7 @@ export interface StoredObject {
   body: Record<string, unknown>
   /** Fields by field manager, for server-side apply. */
   managers: Record<string, string[]>
-  /** The key with which the API server has encrypted the object: its kind and a hash of it. Plain if undefined. */
+  /** The key with which the API server has encrypted the object: its kind and a hash of it. Undefined: not encrypted. */
   key?: string
 }
 
@@ -55,7 +55,7 @@ interface Stored {
   members: Member[]
   term: number
   alarms?: Alarm[]
-  /** Whether the cluster was made from a snapshot. */
+  /** Whether the cluster was restored from a snapshot. */
   isRecovered?: boolean
   counters?: ClusterCounters
   kubernetes: KubernetesState
@@ -67,11 +67,11 @@ export interface Alarm {
   alarm: 'nospace' | 'corrupt'
 }
 
-/** What went wrong in a cluster since it was made. */
+/** Counters of problems in a cluster since it was created. */
 export interface ClusterCounters {
   /** How often etcd lost its quorum. */
   quorumLosses: number
-  /** How often a PodDisruptionBudget had fewer healthy pods than it wants, after it had had enough. */
+  /** How often a PodDisruptionBudget had fewer healthy pods than it requires, after it had enough. */
   budgetBreaches: number
   /** Largest number of nodes that were not ready at the same time, after they had been ready. */
   mostUnready: number
@@ -167,7 +167,7 @@ export class EtcdCluster {
     return { bytes: Math.max(inUse, member.dbBytes ?? 0), inUse }
   }
 
-  /** Ends all alarms. A member whose database is still too large raises its alarm again. */
+  /** Disarms all alarms. A member whose database is still too large raises its alarm again. */
   disarm(): Alarm[] {
     const ended = this.state.alarms ?? []
     this.change((state) => (state.alarms = ended.filter(({ member, alarm }) => alarm === 'nospace' && this.#isFull(member))))
@@ -179,7 +179,7 @@ export class EtcdCluster {
     return member !== undefined && this.sizeOf(member).bytes > QUOTA_BYTES
   }
 
-  /** Fills a member's database up, which raises an alarm, or only raises the alarm. */
+  /** Raises an alarm, and fills the member's database if a size is given. */
   raise(id: string, alarm: Alarm['alarm'], dbBytes?: number): void {
     this.change((state) => {
       state.alarms = [...(state.alarms ?? []).filter((known) => known.member !== id || known.alarm !== alarm), { member: id, alarm }]
@@ -193,7 +193,7 @@ export class EtcdCluster {
     })
   }
 
-  /** Why etcd refuses to be read or written, or null (etcd: server/etcdserver/apply). */
+  /** Why etcd refuses a read or a write, or null (etcd: server/etcdserver/apply). */
   refusal(isWrite: boolean): string | null {
     const alarms = this.state.alarms ?? []
     if (alarms.some(({ alarm }) => alarm === 'corrupt')) return 'etcdserver: corrupt cluster'

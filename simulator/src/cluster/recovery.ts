@@ -9,10 +9,10 @@ const SECTOR_BYTES = 512
 /** Minor of etcd 3 that the simulated control planes run. */
 const STORAGE_MINOR = 6
 const FILE = '/var/lib/etcd.snapshot'
-/** `main_sub`, and a `t` behind it for the deletion of a key. */
+/** `main_sub`, followed by a `t` for the deletion of a key. */
 const REVISION_BYTES = 17
 
-/** Why etcd can't be recovered from a snapshot, in the words of Talos and etcd. */
+/** Why etcd can't be recovered from a snapshot. The message is Talos's and etcd's own. */
 export class RecoveryError extends Error {
   override name = 'RecoveryError'
 }

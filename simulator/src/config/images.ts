@@ -9,7 +9,7 @@ const MOST_PATCHES = 20
 const KUBERNETES = /\/(?:kubelet|kube-apiserver|kube-controller-manager|kube-scheduler|kube-proxy)$/
 const INSTALLER = /\/(?:metal-|nocloud-)?installer(?:-base)?(?:-secureboot)?(?:\/[0-9a-f]{64})?$/
 
-/** Whether a reference is of an installer of Talos. */
+/** Whether a reference is that of a Talos installer. */
 export const isInstaller = (reference: string): boolean => INSTALLER.test(repositoryOf(reference))
 
 const repositoryOf = (reference: string): string => {

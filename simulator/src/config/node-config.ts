@@ -57,7 +57,7 @@ export const readNodeConfig = (loaded: Loaded) => {
     hostname: hostnameOf(loaded),
     kubeletImage: text(kubelet.image),
     kubeletVersion: imageTag(text(kubelet.image)) ?? '',
-    /** Whether programs of the machine reach the API servers by a local load balancer instead of the cluster's endpoint. */
+    /** Whether programs on the machine reach the API servers through a local load balancer instead of the cluster's endpoint. */
     kubePrism: object(object(machine.features).kubePrism).enabled === true,
     nodeLabels: textMap(machine.nodeLabels),
     nodeTaints: textMap(machine.nodeTaints),

@@ -31,7 +31,7 @@ export const FIRST_OBJECTS: readonly { plural: string; body: Body }[] = [
 ]
 
 const settledAt = new WeakMap<EtcdCluster, { config: Machine['config']; version: string }>()
-/** Config maps with the authorities. The controller manager publishes them again after they changed. */
+/** Config maps with the authorities. The controller manager publishes them again after a change. */
 const PUBLISHED = new Set(['kube-root-ca.crt', 'extension-apiserver-authentication'])
 
 /**

@@ -49,7 +49,7 @@ const handOf = (world: World, cluster: EtcdCluster) => {
       const { resourceVersion: _, ...kept } = object(metadata)
       objects().replace(place, object(mergePatch({ ...rest, metadata: kept }, change)), 'kubectl-edit')
     },
-    /** Creates a workload that counts, with a new identity, which it returns. */
+    /** Creates a counting workload and returns its new identity. */
     addWorkload(wish: Omit<CountingWish, 'identity'>): string {
       const identity = randomUUID()
       addCounting(objects(), { ...wish, identity })

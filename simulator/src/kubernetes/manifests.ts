@@ -2,7 +2,7 @@ import type { NodeConfig } from '../config/node-config.ts'
 import { type Body, list, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 
-/** What a configuration says about the manifests that Talos installs (Talos: controllers/k8s/control_plane.go, NewControlPlaneBootstrapManifestsController). */
+/** The settings of a configuration for the manifests that Talos installs (Talos: controllers/k8s/control_plane.go, NewControlPlaneBootstrapManifestsController). */
 export const bootstrapSettings = ({ config }: Machine) => {
   const node = config!.node!
   const { network, proxy, coreDNS } = object(config!.loaded.v1alpha1?.cluster)
@@ -50,7 +50,7 @@ const metadata = (name: string, labels: Body = {}): Body => ({ name, namespace: 
 const serviceAccount = (name: string): Body => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: metadata(name) })
 const configMap = (name: string, data: Body): Body => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name), data })
 
-/** The token with which new kubelets ask for their certificates (Talos: k8stemplates/kubelet.go). */
+/** The token with which new kubelets request their certificates (Talos: k8stemplates/kubelet.go). */
 const bootstrapToken = (token: NodeConfig['cluster']['token']): Body => {
   const [id = '', secret = ''] = token.split('.')
   const encoded = (value: string): string => Buffer.from(value).toString('base64')

@@ -35,8 +35,8 @@ export const apiServerVersionOf = (machine: Machine): string =>
   imageTag(machine.staticPods.get('kube-apiserver')?.image ?? '') ?? machine.config?.node?.cluster.apiServerVersion ?? ''
 
 /**
- * Why a machine's kubelet can't work with its cluster's API servers, or null: a kubelet must not be of a newer minor than any API server (Kubernetes:
- * releases/version-skew-policy). Real API servers often accept such a kubelet, but nothing promises that.
+ * Why a machine's kubelet can't work with its cluster's API servers, or null: the minor of a kubelet must not be newer than that of any API server (Kubernetes:
+ * releases/version-skew-policy). Real API servers often accept such a kubelet, but don't guarantee it.
  */
 export const refusesKubelet = (machine: Machine): string | null => {
   const kubelet = machine.config?.node?.kubeletVersion ?? ''
@@ -81,7 +81,7 @@ const applyNode = (objects: Objects, cluster: EtcdCluster, machine: Machine): vo
     ...(isReserved ? [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] : []),
     ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
   ]
-  // Taints that others have set stay. Those that Talos has set before are in an annotation (Talos: controllers/k8s/node_apply.go).
+  // Taints of other clients stay. Those that Talos has set before are in an annotation (Talos: controllers/k8s/node_apply.go).
   const annotations = object(object(existing?.metadata).annotations)
   const owned = new Set([CONTROL_PLANE, ...text(annotations[OWNED_TAINTS]).split(','), ...configured.map(({ key }) => key)])
   const others = list(object(existing?.spec).taints)
@@ -105,14 +105,14 @@ const taint = (key: string, value: string): { key: string; value?: string; effec
   return at === -1 ? { key, effect: value } : { key, value: value.slice(0, at), effect: value.slice(at + 1) }
 }
 
-/** Closes the node for new pods, as Talos does before it drains. The machine opens it again when it joins after that. */
+/** Cordons the node, as Talos does before it drains. The machine uncordons it when it joins again. */
 export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
   const objects = objectsOf(cluster, machine)
   const target = { kind: NODES, namespace: '', name: machine.hostname }
   if (objects.has(target)) objects.apply(target, { metadata: { annotations: { [CORDONED]: 'true' } }, spec: { unschedulable: true } }, 'talos', true)
 }
 
-/** Opens a node that Talos has closed. A node that others have closed stays closed. */
+/** Uncordons a node that Talos has cordoned. A node that another client has cordoned stays cordoned. */
 const uncordon = (objects: Objects, machine: Machine): void => {
   const target = { kind: NODES, namespace: '', name: machine.hostname }
   if (object(object(objects.get(target).metadata).annotations)[CORDONED] !== undefined) objects.apply(target, {}, 'talos', true)

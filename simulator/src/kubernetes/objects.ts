@@ -23,7 +23,7 @@ export class Objects {
   readonly #now: () => number
   readonly #keys: Keys | null
 
-  /** `keys`: those of the API server that reads and writes. Without them, Secrets are read whatever their key is. */
+  /** `keys`: the keys of the API server that reads and writes. Without them, Secrets with any key can be read. */
   constructor(cluster: EtcdCluster, now: () => number, keys: Keys | null = null) {
     this.#cluster = cluster
     this.#now = now

@@ -10,9 +10,9 @@ import { readState, writeState } from '../store.ts'
 export interface Persisted {
   power: 'on' | 'off'
   installed: { version: string; disk: string; image: string } | null
-  /** What the other entry of the boot loader starts, since an upgrade. */
+  /** The version that the other entry of the boot loader starts; set by an upgrade. */
   previous?: { version: string; image: string }
-  /** An upgrade that the next boot carries out. */
+  /** A staged upgrade, which the next boot installs. */
   staged?: { image: string }
   /** The installer failed after partitioning: Talos counts as installed, but the disk doesn't boot. */
   half?: boolean

@@ -13,7 +13,8 @@ const CORDON_MS = 60_000
 
 /**
  * Cordons the machine's node and evicts its pods, as Talos does before an upgrade, a shutdown and a graceful reset (Talos: CordonAndDrainNode). Pods without a
- * controller and those of DaemonSets stay. Pods that a disruption budget protects for too long are given up on. Returns why the node can't be cordoned, or null.
+ * controller and those of DaemonSets stay. Pods that a disruption budget still protects at the time limit stay as well. Returns why the node can't be cordoned,
+ * or null.
  */
 export const drain = async (machine: Machine, power: AbortSignal): Promise<string | null> => {
   // A machine that never joined has no node.
@@ -41,7 +42,7 @@ export const drain = async (machine: Machine, power: AbortSignal): Promise<strin
       if (!objects.has(podTarget(pod)) || uidOf(objects.get(podTarget(pod))) !== uid) waiting.delete(uid)
       else evictQuietly(machine, objects, pod)
     }
-    // The machine's own controllers have ended with its boot, but may be the only ones of the cluster.
+    // The machine's own controllers have stopped, but may be the only ones of the cluster.
     workloadsRound(machine)
     await machine.looksAgainAfter(TAKES.etcdLook, power)
   }

@@ -26,7 +26,7 @@ export const TAKES = {
   /** Delay until a new Deployment of the program that a cluster can run is started. */
   program: 700,
   nodeReady: 1_500,
-  /** Delay until the controllers of workloads look at their objects again. */
+  /** Interval of the controllers of workloads. */
   workload: 300,
   podReady: 1_500,
   podStop: 1_000,

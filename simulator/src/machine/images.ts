@@ -31,7 +31,7 @@ const NOT_FOUND_RETRIES = 5
  */
 export const pullImage = async (machine: Machine, reference: string, signal?: AbortSignal, retries = NOT_FOUND_RETRIES): Promise<string | null> => {
   if (machine.images.has(reference)) return null
-  // The time of the first pulls is part of the start of each program.
+  // The duration of the first pull is part of the start of each program.
   if (machine.images.size > 0) await machine.takes(TAKES.pullImage, signal)
   for (let attempt = 0; !hasImage(machine, reference); attempt++) {
     const problem = notFoundMessage(reference)

@@ -70,9 +70,9 @@ export class Machine {
   onConfig: ((config: ActiveConfig) => void) | null = null
   /** Stops the kubelet and starts it again. Null while Talos doesn't run it. */
   restartKubelet: (() => void) | null = null
-  /** Called when another configuration is in effect. */
+  /** Called when a new configuration has taken effect. */
   onSettings: (() => void) | null = null
-  /** Called when another machine of the cluster has another configuration in effect. */
+  /** Called when a new configuration of another machine of the cluster has taken effect. */
   onPeer: (() => void) | null = null
   /** Static pods by name. */
   readonly staticPods = new Map<string, StaticPod>()
@@ -287,7 +287,7 @@ export class Machine {
     this.stage.conditions(unmet)
   }
 
-  /** What is wrong with each static pod (Talos: controllers/runtime/machine_status.go, staticPodsCheck). */
+  /** The problem of each unhealthy static pod (Talos: controllers/runtime/machine_status.go, staticPodsCheck). */
   get #unreadyPods(): string[] {
     const unready = [...this.staticPods.values()].filter(({ ready }) => !ready)
     if (unready.length > 0) return unready.map(({ name, isPullFailing }) => `kube-system/${name}-${this.hostname} ${isPullFailing ? 'pending' : 'not ready'}`)

@@ -47,7 +47,7 @@ const runStaticPod = async (machine: Machine, name: StaticPodName, signal: Abort
   }
 }
 
-/** A function that says whether the settings differ. It compares them only after a new configuration. */
+/** Returns a function that tells whether the settings have changed. It compares them only after a new configuration. */
 const changeOf = (machine: Machine, running: string, settings: () => string): (() => boolean) => {
   let seen = machine.config
   let isChanged = false

@@ -4,7 +4,7 @@ import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
 import { stopServices } from './sequences.ts'
 
-/** The META tag of an upgrade that hasn't proved itself yet (Talos: pkg/machinery/meta/constants.go, Upgrade). Its value is the entry to go back to. */
+/** The META tag of an upgrade before its first successful boot (Talos: pkg/machinery/meta/constants.go, Upgrade). Its value is the boot entry of the old version. */
 const UPGRADE_TAG = '0x06'
 
 /** Why a control plane refuses an upgrade because of etcd, or null (Talos: internal/pkg/etcd/etcd.go, ValidateForUpgrade). */
@@ -89,7 +89,7 @@ const fail = async (machine: Machine, message: string, actorId: string, signal: 
   return 'boot'
 }
 
-/** Makes the boot loader start the other entry. */
+/** Switches the boot loader to the other entry. */
 export const revert = (machine: Machine): void =>
   machine.disk.change((state) => {
     const { installed, previous } = state
@@ -99,7 +99,7 @@ export const revert = (machine: Machine): void =>
     delete state.meta[UPGRADE_TAG]
   })
 
-/** The fault of an upgraded machine that can't boot: Talos goes back to the entry before the upgrade and reboots (Talos: internal/app/machined/revert.go). */
+/** The fault of an upgraded machine that can't boot: Talos switches back to the previous entry and reboots (Talos: internal/app/machined/revert.go). */
 export const revertsUpgrade = async (machine: Machine, signal: AbortSignal): Promise<boolean> => {
   const label = machine.disk.state.meta[UPGRADE_TAG]
   if (label === undefined || !machine.strike('bad-boot')) return false

@@ -16,7 +16,7 @@ import { PEER, type Peer } from './peer.ts'
 export interface Call {
   readonly method: Extract<MethodImplSpec, { kind: 'unary' | 'server_streaming' | 'client_streaming' }>['method']
   readonly header: IncomingHttpHeaders
-  /** Empty if the client sends a stream. */
+  /** Empty if the request is a stream. */
   readonly message: Message
   readonly peer: Peer
   /** Aborted when the stream of the call closes. */
@@ -32,7 +32,7 @@ const PREFIX_BYTES = 5
 /** Largest message of Talos (constants.GRPCMaxMessageSize). */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 const WINDOW_BYTES = 65_535
-/** Largest request that is a stream. */
+/** Largest streamed request, in bytes. */
 const MAX_REQUEST_BYTES = 512 * 1024 * 1024
 /** Why the signal of a call is aborted. */
 const over = new ConnectError('the call has ended', Code.Canceled)
@@ -152,7 +152,7 @@ const letThrough = (stream: ServerHttp2Stream): void => {
   stream.once('end', () => void (session?.destroyed === false && session.settings({ initialWindowSize: 0 })))
 }
 
-/** The messages of a request that is a stream. Rejects if the client leaves before it has ended the stream. */
+/** The messages of a streamed request. Rejects if the client disconnects before the end of the stream. */
 async function* messagesOf<Desc extends DescMessage>(stream: ServerHttp2Stream, schema: Desc): AsyncGenerator<MessageShape<Desc>> {
   const content = await wholeRequest(stream)
   for (let at = 0; at < content.length;) {

@@ -21,7 +21,7 @@ const imagesOf = ({ images }: Machine, namespace: ContainerdNamespace): { name: 
     .filter(([name]) => (namespace === ContainerdNamespace.NS_CRI) === /\/kube-/.test(name))
     .map(([name, at]) => ({ name, digest: '', size: IMAGE_BYTES, at }))
 
-/** Pulls an image for a caller. A missing image isn't requested again. */
+/** Pulls an image for a caller, without retries for a missing image. */
 const pull = async (machine: Machine, reference: string, signal: AbortSignal): Promise<void> => {
   if (machine.images.has(reference)) return
   await machine.takes(TAKES.pullImage, signal)
@@ -45,7 +45,7 @@ export const imageCalls: MachineCalls = {
   },
 }
 
-/** Refuses a service that only newer versions have. */
+/** Refuses calls of a service that only newer versions have. */
 export const newer = (machine: Machine): void => {
   if (!hasFeature(machine.talosMinor, 'lifecycleService')) throw new ConnectError('unknown service', Code.Unimplemented)
 }

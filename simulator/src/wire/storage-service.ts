@@ -98,7 +98,7 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   },
 }
 
-/** Machines on which an installer runs. */
+/** Machines on which an installer is running. */
 const busy = new WeakSet<Machine>()
 
 const message = (text: string): { progress: { response: { case: 'message'; value: string } } } => ({ progress: { response: { case: 'message', value: text } } })

@@ -10,7 +10,7 @@ const BUDGETS = builtIn('poddisruptionbudgets')
 const share = (value: unknown, total: number): number =>
   typeof value === 'string' && value.endsWith('%') ? Math.ceil((Number(value.slice(0, -1)) / 100) * total) : Number(value)
 
-/** Number of pods that the owners of the chosen pods want. */
+/** Number of replicas that the owners of the selected pods want. */
 const expectedOf = (objects: Objects, chosen: readonly Body[]): number => {
   const owners = new Map<string, number>()
   for (const pod of chosen) {
@@ -25,7 +25,7 @@ const expectedOf = (objects: Objects, chosen: readonly Body[]): number => {
 
 export const budgetNames = (objects: Objects): string[] => objects.list(BUDGETS, '').map((budget) => `${namespaceOf(budget)}/${nameOf(budget)}`)
 
-/** What a budget allows at the moment. */
+/** The current state of a budget. */
 const stateOf = (objects: Objects, budget: Body, pods: readonly Body[]) => {
   const { selector, minAvailable, maxUnavailable } = object(budget.spec)
   const isChosen = selects(selector)
@@ -36,7 +36,7 @@ const stateOf = (objects: Objects, budget: Body, pods: readonly Body[]) => {
   return { expectedPods, currentHealthy, desiredHealthy, disruptionsAllowed: Math.max(0, currentHealthy - desiredHealthy) }
 }
 
-/** Writes the status of every budget, and returns the names of those that have fewer healthy pods than they want. */
+/** Writes the status of every budget, and returns the names of those with fewer healthy pods than they require. */
 export const observeBudgets = (objects: Objects, pods: readonly Body[]): string[] =>
   objects.list(BUDGETS, '').flatMap((budget) => {
     const state = stateOf(objects, budget, pods)

@@ -8,7 +8,7 @@ import { controllerOf, isTerminating, nodeNameOf, PODS, podTarget, terminate, ui
 
 /** The containers of a pod on its machine. Times are simulated milliseconds. */
 interface Containers {
-  /** Boot in which they were started. They don't outlive it. */
+  /** Boot in which the containers were started. They end with it. */
   bootId: string
   readyAt: number
   stopAt: number | null
@@ -46,7 +46,7 @@ export class Nodes {
     const reports = machine?.isRegistered === true
     let containers = this.#containers.get(uidOf(pod))
     if (isTerminating(pod)) {
-      // Without its kubelet a pod stays until somebody removes it with force.
+      // Without its kubelet a pod stays until it is deleted with force.
       if (!reports) return
       if (!containers) this.#containers.set(uidOf(pod), (containers = { bootId: machine.bootId, readyAt: elapsed, stopAt: null }))
       containers.stopAt ??= elapsed + TAKES.podStop

@@ -55,7 +55,7 @@ const collectGarbage = (objects: Objects, now: number): void => {
   for (const pod of objects.list(PODS, '')) if (isOrphan(pod)) terminate(objects, pod, now)
 }
 
-/** A new template gets a new ReplicaSet at once. The old ones shrink after all pods of the new one are ready, so the number of ready pods never falls. */
+/** A new template gets a new ReplicaSet at once. The old ReplicaSets are scaled down after all pods of the new one are ready, so the number of ready pods never falls. */
 const controlDeployment = (objects: Objects, deployment: Body): void => {
   const { template, selector } = object(deployment.spec)
   const hash = hashOf(template)
@@ -160,7 +160,7 @@ const controlStatefulSet = (objects: Objects, set: Body, owned: readonly Body[],
   )
 }
 
-/** One pod for each node whose taints the template tolerates, also for nodes that aren't ready or are closed for other pods. */
+/** One pod for each node whose taints the template tolerates, also for nodes that aren't ready or are cordoned. */
 const controlDaemonSet = (objects: Objects, set: Body, owned: readonly Body[], nodes: readonly Body[], now: number): void => {
   const template = object(object(set.spec).template)
   const { nodeSelector, tolerations } = object(template.spec)

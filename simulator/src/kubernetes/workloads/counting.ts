@@ -17,7 +17,7 @@ const EVERY_MS = 10_000
 export interface CountingWish {
   name: string
   replicas: number
-  /** Of the workload's PodDisruptionBudget. */
+  /** `minAvailable` of the workload's PodDisruptionBudget. */
   minAvailable: number
   identity: string
 }
@@ -26,8 +26,8 @@ const dataOf = (name: string): Target => ({ kind: CONFIG_MAPS, namespace: NAMESP
 const next = (digest: string, serial: number): string => createHash('sha256').update(`${digest}/${serial}`).digest('hex')
 
 /**
- * Creates a workload with data: a StatefulSet, its budget, and a config map in which its pods count. Each count continues a chain of hashes that begins with
- * the workload's identity, so lost and repeated counts, and another identity, can be seen.
+ * Creates a workload with data: a StatefulSet, its budget, and a config map with a counter of its pods. Each count continues a chain of hashes that begins with
+ * the workload's identity, so lost counts, repeated counts and another identity are detected.
  */
 export const addCounting = (objects: Objects, { name, replicas, minAvailable, identity }: CountingWish): void => {
   const labels = { app: name }
@@ -50,7 +50,7 @@ export const addCounting = (objects: Objects, { name, replicas, minAvailable, id
 
 const due = new WeakMap<EtcdCluster, number>()
 
-/** Lets every counting workload with a ready pod count once, if it is time. Returns when it is time again, in simulated milliseconds. */
+/** Lets every counting workload with a ready pod count once if it is due. Returns when the next count is due, in simulated milliseconds. */
 export const countAll = (cluster: EtcdCluster, objects: Objects, elapsed: number): number => {
   const at = due.get(cluster) ?? elapsed
   if (at > elapsed) return at

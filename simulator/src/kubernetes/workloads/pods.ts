@@ -44,7 +44,7 @@ export const selects = (selector: unknown): ((labels: Body) => boolean) => {
 /** A short text that differs between templates, as in the label `pod-template-hash`. */
 export const hashOf = (template: unknown): string => createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 10)
 
-/** Creates a pod from the template of its owner. A name that ends with a hyphen gets a random end. */
+/** Creates a pod from the template of its owner. A name that ends with a hyphen gets a random suffix. */
 export const createPod = (objects: Objects, kind: ResourceKind, owner: Body, name: string, labels: Body, spec: Body = {}): void => {
   const template = object(object(owner.spec).template)
   const { name: ownerName, uid, namespace } = object(owner.metadata)

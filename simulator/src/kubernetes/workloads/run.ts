@@ -14,16 +14,16 @@ import { schedule } from './scheduler.ts'
 const NODES = builtIn('nodes')
 /** Shortest pause between two rounds, in milliseconds of real time. */
 const SHORTEST_MS = 50
-/** A round ends when nothing changes any more. Owners, pods and statuses follow from each other in a few steps. */
+/** Maximum number of passes per round. A round ends when nothing changes any more, which takes a few passes. */
 const MOST_STEPS = 8
 
 interface Seen {
   state: string
   nodes: Nodes
   countAt: number
-  /** Nodes that have been ready. */
+  /** Nodes that were ready at least once. */
   ready: Set<string>
-  /** Budgets that have had enough healthy pods, and still have. */
+  /** Budgets that have enough healthy pods. */
   kept: Set<string>
 }
 const seen = new WeakMap<EtcdCluster, Seen>()
@@ -38,7 +38,7 @@ export const runWorkloads = async (machine: Machine, signal: AbortSignal): Promi
 
 const RUNS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
 
-/** The control plane whose controllers and scheduler act: the first one where they run. */
+/** The control plane with the elected controllers and scheduler: the first one on which they run. */
 const actorOf = (cluster: EtcdCluster): Machine | undefined =>
   cluster.hasQuorum
     ? cluster.voters
@@ -46,7 +46,7 @@ const actorOf = (cluster: EtcdCluster): Machine | undefined =>
         .find((machine) => machine?.apiServerUp === true && RUNS.every((name) => machine.staticPods.get(name)?.ready === true))
     : undefined
 
-/** One round, if the machine's controllers are the ones that act. */
+/** One round, if the controllers of the machine are the elected ones. */
 export const workloadsRound = (machine: Machine): void => {
   const cluster = machine.etcdCluster
   if (cluster && actorOf(cluster) === machine) round(machine, cluster)

@@ -7,7 +7,7 @@ import { isTerminating, labelsOf, nameOf, namespaceOf, nodeNameOf, PODS, podTarg
 const NODES = builtIn('nodes')
 const HOSTNAME = 'kubernetes.io/hostname'
 
-/** Binds each pod without a node to the fitting node with the fewest pods. `isNodeReady` says whether a node takes pods. */
+/** Binds each pod without a node to the suitable node with the fewest pods. `isNodeReady`: whether a node accepts pods. */
 export const schedule = (objects: Objects, isNodeReady: (node: Body) => boolean): void => {
   const pods = objects.list(PODS, '')
   const waiting = pods.filter((pod) => nodeNameOf(pod) === '' && !isTerminating(pod))

@@ -46,7 +46,7 @@ test('the pods of a Deployment run on ready nodes, and its status counts them', 
   await until('the pods are gone', async () => (await podsOf(ask)).length === 0)
 })
 
-test('an evicted pod moves to a node that is open, and the disruption budget refuses the next eviction until the pod is ready', async () => {
+test('an evicted pod is replaced on a schedulable node, and the disruption budget refuses the next eviction until the new pod is ready', async () => {
   const { ask, workers } = await setup(2)
   await ask('POST', '/apis/apps/v1/namespaces/default/statefulsets', workload('StatefulSet', 2))
   await ask('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', budget(1))
@@ -101,7 +101,7 @@ test('pods run again after their node has rebooted', async () => {
   expect((await ready(ask, 1))[0]!.metadata.uid).toBe(pod!.metadata.uid)
 })
 
-test('a counting workload keeps its identity and its data, and unannounced reboots of its nodes are counted as breaches of its budget', async () => {
+test('a counting workload keeps its identity and its data, and reboots of its nodes without a drain count as breaches of its budget', async () => {
   const { simulator, workers, controlPlanes } = await setup(2)
   const hand = handOn(simulator.world, 'blue-fox')!
   const identity = hand.addWorkload({ name: 'counter', replicas: 2, minAvailable: 2 })
