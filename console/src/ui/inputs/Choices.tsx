@@ -62,7 +62,7 @@ interface CheckboxProps {
 
 export function Checkbox({ checked, indeterminate = false, onChange, label, hideLabel = false, disabled, className, onShift }: CheckboxProps) {
   return (
-    <label className={cx(css['check'], className)}>
+    <label className={cx(css['check'], hideLabel && css['bare'], className)}>
       <input
         type="checkbox"
         checked={checked}

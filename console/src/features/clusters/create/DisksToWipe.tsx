@@ -44,7 +44,7 @@ export function DiskChecks({ disks, ticked, onTick, text }: DiskChecksProps) {
                   </span>
                 </>
               ) : (
-                <Checkbox className={css['tick']} checked={ticked.has(key)} onChange={(on) => set(key, on)} label={<DiskToWipe one={one} />} />
+                <Checkbox checked={ticked.has(key)} onChange={(on) => set(key, on)} label={<DiskToWipe one={one} />} />
               )}
             </li>
           )
