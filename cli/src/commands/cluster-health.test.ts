@@ -6,7 +6,7 @@ import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aCluster, id, pageOf } from '../testing/things.ts'
 
-const version = { current: '1.36.3', newest: '1.36.3', next: null, reason: null }
+const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 const healthy: Answer<typeof clusterHealth> = {
   at: '2026-11-20T08:00:00.000Z',
   lines: [

@@ -38,12 +38,15 @@ const orNull = async <T>(asked: Promise<T>): Promise<T | null> => {
   }
 }
 
+/** Every member lists the alarms of all members among its errors (etcd, `maintenance.Status`). A member with an alarm still votes; alarms have their own field. */
+const alarmInErrors = /\balarm:(?:NOSPACE|CORRUPT)\b/
+
 async function reportOf(client: TalosClient): Promise<Omit<EtcdReport, 'server' | 'address'>> {
   const service = (await client.services()).find((s) => s.id === 'etcd')
   if (service?.state !== 'Running')
     return { ...silent, failed: null, ill: service === undefined ? 'etcd is not set up' : `etcd is ${service.state}${tail(messageOf(service))}` }
   const [status, members, alarms] = await Promise.all([orNull(client.etcdStatus()), orNull(client.etcdMembers()), orNull(client.etcdAlarms())])
-  const ill = service.healthy === true ? (status?.errors[0] ?? null) : `etcd is not healthy${tail(messageOf(service))}`
+  const ill = service.healthy === true ? (status?.errors.find((e) => !alarmInErrors.test(e)) ?? null) : `etcd is not healthy${tail(messageOf(service))}`
   return { failed: null, ill, status, members: members ?? [], alarms }
 }
 

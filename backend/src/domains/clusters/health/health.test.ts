@@ -72,6 +72,16 @@ test('a control plane that does not answer is reported with the reason within th
   expect(health.etcd.members.filter((m) => m.healthy === true)).toHaveLength(2)
 })
 
+test('etcd without space is full, but keeps its quorum', { timeout: 60_000 }, async () => {
+  await addFault(world.machine(nodes[2]!), { kind: 'etcd-alarm', alarm: 'nospace' })
+  const health = await world.until(ask, (h) => stateOf(h, 'database')!.state === 'problem')
+  await clearFaults(world.machine(nodes[2]!))
+  expect(stateOf(health, 'database')!.message).toBe(
+    `etcd is full and refuses writes (alarm NOSPACE of ${nodes[2]!.name}). A defragmentation frees unused space and clears the alarm.`,
+  )
+  expect(stateOf(health, 'etcd')).toMatchObject({ state: 'ok' })
+})
+
 test('a lost quorum is a problem that names the members that are down', { timeout: 60_000 }, async () => {
   for (const node of nodes.slice(1, 3)) await world.machine(node).lifecycle.powerOff()
   const health = await world.until(ask, (h) => h.etcd.reason !== null)

@@ -20,7 +20,7 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
   reason: null,
   ...more,
 })
-const version = { current: '1.36.3', newest: '1.36.3', next: null, reason: null }
+const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
 const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>) => {
   const all: Found = {
@@ -52,7 +52,7 @@ test('the line about etcd says how many members may fail', () => {
 
 test('the line about the database names alarms before unused space', () => {
   expect(say('database', etcd(member(1), member(2, { alarms: ['nospace'] })))).toBe(
-    'problem: etcd is full and refuses writes (alarm NOSPACE of cp-2). Defragment it, then disarm the alarm.',
+    'problem: etcd is full and refuses writes (alarm NOSPACE of cp-2). A defragmentation frees unused space and clears the alarm.',
   )
   expect(say('database', etcd(member(1, { size_bytes: 900 * mib, in_use_bytes: 100 * mib })))).toContain(
     'attention: More than half of the database of cp-1 is unused',
@@ -73,7 +73,9 @@ test('a node that is not Ready is reported before a cordoned one, and both befor
     talos_version: null,
     pods: 1,
   }
-  expect(say('nodes', { nodes: [node, { ...node, name: 'w-2', ready: false, reason: 'KubeletNotReady' }] })).toBe('problem: w-2 is not Ready: KubeletNotReady.')
+  expect(say('nodes', { nodes: [node, { ...node, name: 'w-2', ready: false, reason: 'KubeletNotReady.' }] })).toBe(
+    'problem: w-2 is not Ready: KubeletNotReady.',
+  )
   expect(say('nodes', { nodes: [{ ...node, schedulable: false }] })).toBe('attention: w-1 is cordoned and gets no new pods.')
   expect(say('nodes', { nodes: [node, { ...node, node_id: null, name: 'old' }] })).toBe(
     'attention: Kubernetes has 1 node without a server in this cluster: old.',
@@ -108,22 +110,24 @@ test('a control plane that etcd does not list is shown as no member, and an unna
   ])
 })
 
-test('the next version is the newest patch release of the same minor, then one minor at a time', () => {
+test('the next version is the newest patch release of the same minor, then one minor at a time, as far as the plan of its upgrade allows it', () => {
   const pairs = [
     { talos: 'v1.13.9', kubernetes: '1.36.3' },
     { talos: 'v1.12.11', kubernetes: '1.35.4' },
   ]
   expect(talosVersions('v1.12.4', '1.34.1', pairs, [])).toMatchObject({ newest: 'v1.13.9', next: 'v1.12.11' })
-  expect(talosVersions('v1.12.11', '1.34.1', pairs, [])).toEqual({ current: 'v1.12.11', newest: 'v1.13.9', next: 'v1.13.9', reason: null })
+  expect(talosVersions('v1.12.11', '1.34.1', pairs, [])).toEqual({ current: 'v1.12.11', newest: 'v1.13.9', next: 'v1.13.9', after: null, reason: null })
   expect(talosVersions('v1.12.11', '1.30.14', pairs, [])).toMatchObject({
     next: null,
-    reason: 'Talos v1.13.9 needs Kubernetes 1.31 or newer: upgrade Kubernetes first',
+    after: 'kubernetes',
+    reason: 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14: upgrade Kubernetes first',
   })
-  expect(talosVersions('v1.13.9', '1.36.3', pairs, [])).toEqual({ current: 'v1.13.9', newest: 'v1.13.9', next: null, reason: null })
+  expect(talosVersions('v1.13.9', '1.36.3', pairs, [])).toEqual({ current: 'v1.13.9', newest: 'v1.13.9', next: null, after: null, reason: null })
   expect(kubernetesVersionsOf('1.34.1', 'v1.13.9', pairs, [])).toMatchObject({ newest: '1.36.3', next: '1.34.9' })
   expect(kubernetesVersionsOf('1.34.9', 'v1.13.9', pairs, [])).toMatchObject({ newest: '1.36.3', next: '1.35.4' })
   expect(kubernetesVersionsOf('1.35.4', 'v1.12.11', pairs, [])).toMatchObject({
     next: null,
+    after: 'talos',
     reason: 'Kubernetes 1.36.3 needs a newer Talos than v1.12.11: upgrade Talos first',
   })
 })

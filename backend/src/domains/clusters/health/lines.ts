@@ -13,7 +13,7 @@ export const isFragmented = ({ size_bytes: size, in_use_bytes: used }: Pick<Etcd
   size !== null && used !== null && size >= worthDefragmentingBytes && used < size / 2
 
 const namesOf = (items: readonly { readonly name: string }[]): string => listed(items.map((i) => i.name))
-const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`)
+const because = (reason: string | null): string => (reason === null ? '' : `: ${reason.replace(/\.$/, '')}`)
 
 /** `saved`: the line about the last snapshot. */
 export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, saved: Said): Line[] {
@@ -73,9 +73,13 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
   if (corrupt.length > 0)
     return { state: 'problem', message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).` }
   if (alarmed.length > 0)
-    return { state: 'problem', message: `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). Defragment it, then disarm the alarm.` }
+    return {
+      state: 'problem',
+      message: `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). A defragmentation frees unused space and clears the alarm.`,
+    }
   const known = members.filter((m) => m.size_bytes !== null)
-  if (reason !== null || known.length === 0) return { state: 'unknown', message: reason ?? 'No member reports the size of its database.' }
+  if (reason !== null || known.length === 0)
+    return { state: 'unknown', message: reason === null ? 'No member reports the size of its database.' : `${reason}.` }
   const fragmented = known.filter(isFragmented)
   if (fragmented.length > 0)
     return { state: 'attention', message: `More than half of the database of ${namesOf(fragmented)} is unused space, which a defragmentation frees.` }

@@ -10,9 +10,14 @@ import { kindOf, type ShownKind, shownKinds } from './change-kinds.ts'
 const isRunning = ({ status }: Pick<Cluster, 'status'>): Verdict =>
   status === 'ready' || status === 'degraded' ? yes : no(status === 'deleting' ? 'The cluster is being deleted' : 'The cluster is not ready yet')
 
-/** `kinds`: the kinds of changes, in this order. Default: all. */
-export const changeActions = (cluster: Cluster, kinds: readonly ShownKind[] = shownKinds): Action[] =>
+/** `kinds`: the kinds of changes, in this order. Default: all. `server`: id of the server that is preselected in the forms. */
+export const changeActions = (cluster: Cluster, kinds: readonly ShownKind[] = shownKinds, server?: string): Action[] =>
   kinds.map((kind) => {
     const { label, icon } = kindOf(kind)
-    return { label, icon, can: both(allowed(clusterChange), isRunning(cluster)), to: paths.changeCluster(cluster.id, kind) }
+    return {
+      label,
+      icon,
+      can: both(allowed(clusterChange), isRunning(cluster)),
+      to: paths.changeCluster(cluster.id, kind, server === undefined ? {} : { server }),
+    }
   })

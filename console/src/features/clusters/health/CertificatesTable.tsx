@@ -27,11 +27,11 @@ const certificateColumns = columns<ClusterCertificate>([
     id: 'of',
     head: 'Of',
     width: 170,
-    from: 'sm',
+    card: 'fact',
     cell: (c) => (c.node_id === null ? <span className="t3">The cluster</span> : <a href={paths.server(c.node_id)}>{c.name}</a>),
   },
   { id: 'renewed', head: 'Renewed by', width: 150, from: 'md', cell: (c) => renewers[c.renewed_by] },
-  { id: 'ends', head: 'Ends', width: 120, card: 'fact', cell: (c) => (c.ends_at === null ? <span className="t3">Unknown</span> : <Time at={c.ends_at} />) },
+  { id: 'ends', head: 'Ends', width: 120, from: 'sm', cell: (c) => (c.ends_at === null ? <span className="t3">Unknown</span> : <Time at={c.ends_at} />) },
   {
     id: 'state',
     head: 'State',

@@ -8,7 +8,7 @@ import { keyOf, queryClient } from '../../../api/query.ts'
 import HealthTab from './HealthTab.tsx'
 
 const cluster = { id: 'c1', name: 'web', status: 'ready' } as unknown as Cluster
-const version = { current: 'v1.13.9', newest: 'v1.13.9', next: null, reason: null }
+const version = { current: 'v1.13.9', newest: 'v1.13.9', next: null, after: null, reason: null }
 const health: ClusterHealth = {
   at: new Date().toISOString(),
   lines: [

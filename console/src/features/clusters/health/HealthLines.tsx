@@ -25,6 +25,7 @@ export default function HealthLines({ cluster, more }: { cluster: Cluster; more?
   const answer = useQuery(healthOf(cluster.id))
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = answer
   const [asking, setAsking] = useState(false)
+  const worst = data?.lines.find((line) => line.state === 'problem')
   const askAgain = async () => {
     setAsking(true)
     await refetch()
@@ -56,7 +57,7 @@ export default function HealthLines({ cluster, more }: { cluster: Cluster; more?
       ) : (
         <ul className={css['lines']} aria-label={`Health of ${cluster.name}`}>
           {data.lines.map((line) => (
-            <Line key={line.topic} line={line} cluster={cluster} health={data} />
+            <Line key={line.topic} line={line} isWorst={line === worst} cluster={cluster} health={data} />
           ))}
         </ul>
       )}
@@ -64,7 +65,15 @@ export default function HealthLines({ cluster, more }: { cluster: Cluster; more?
   )
 }
 
-function Line({ line: { topic, state, message }, cluster, health }: { line: ClusterHealth['lines'][number]; cluster: Cluster; health: ClusterHealth }) {
+interface LineProps {
+  line: ClusterHealth['lines'][number]
+  /** Its first action is the primary one of the page. */
+  isWorst: boolean
+  cluster: Cluster
+  health: ClusterHealth
+}
+
+function Line({ line: { topic, state, message }, isWorst, cluster, health }: LineProps) {
   const { tone, word } = said[state]
   const actions = healthActions(cluster, health, topic)
   return (
@@ -76,8 +85,8 @@ function Line({ line: { topic, state, message }, cluster, health }: { line: Clus
       <span className={css['message']}>{message}</span>
       {actions.length > 0 && (
         <span className={css['actions']}>
-          {actions.map((action) => (
-            <ActionButton key={action.label} {...action} size="small" {...(state === 'problem' && { kind: 'primary' as const })} />
+          {actions.map((action, i) => (
+            <ActionButton key={action.label} {...action} size="small" {...(isWorst && i === 0 && { kind: 'primary' as const })} />
           ))}
         </span>
       )}

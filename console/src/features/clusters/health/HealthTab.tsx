@@ -76,7 +76,9 @@ const nodeColumns = (clusterId: string) =>
       head: 'New pods',
       width: 104,
       card: 'fact',
-      cell: (n) => (n.schedulable === null ? unknown : n.schedulable ? 'Accepted' : <Badge tone="warn">Cordoned</Badge>),
+      // Kubernetes taints a node that is not Ready, so it gets no new pods either.
+      cell: (n) =>
+        n.schedulable === null ? unknown : !n.schedulable ? <Badge tone="warn">Cordoned</Badge> : n.ready === true ? 'Accepted' : <span className="t3">None</span>,
     },
     {
       id: 'ready',

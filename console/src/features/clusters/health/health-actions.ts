@@ -19,30 +19,42 @@ const remedies: Readonly<Partial<Record<HealthTopic, Readonly<Partial<Record<Hea
   kubernetes_api: { problem: ['replace'] },
   nodes: { problem: ['replace'] },
   snapshot: { attention: ['snapshot'], problem: ['snapshot'] },
-  talos: { attention: ['upgradeTalos'] },
-  kubernetes: { attention: ['upgradeKubernetes'] },
 }
+
+const upgrades = { talos: 'upgradeTalos', kubernetes: 'upgradeKubernetes' } as const satisfies Record<string, ShownKind>
+
+/** The server to preselect in the form of a change, if there is only one. */
+const onlyOne = (found: readonly { readonly node_id: string | null }[]): string | undefined =>
+  found.length === 1 ? (found[0]!.node_id ?? undefined) : undefined
 
 /** A topic's actions while it isn't OK: the changes that solve the problem, then the servers concerned. */
 export function healthActions(cluster: Cluster, { lines, etcd, kubernetes_api, nodes, drift, versions }: ClusterHealth, topic: HealthTopic): Action[] {
   const state = lines.find((line) => line.topic === topic)?.state
   if (state === undefined || state === 'ok') return []
-  const changes = changeActions(cluster, remedies[topic]?.[state] ?? [])
+  const kinds = remedies[topic]?.[state] ?? []
+  /** The changes with the server preselected, then the pages of the servers. */
+  const about = (found: readonly { readonly node_id: string | null; readonly name: string }[]): Action[] => [
+    ...changeActions(cluster, kinds, onlyOne(found)),
+    ...servers(found),
+  ]
   switch (topic) {
     case 'etcd':
-      return [...changes, ...servers(etcd.members.filter((m) => m.healthy !== true))]
+      return about(etcd.members.filter((m) => m.healthy !== true))
     case 'kubernetes_api':
-      return [...changes, ...servers(kubernetes_api.filter((one) => !one.ready))]
+      return about(kubernetes_api.filter((one) => !one.ready))
     case 'nodes':
-      return [...changes, ...servers(nodes.filter((n) => n.ready !== true || n.schedulable === false))]
+      return about(nodes.filter((n) => n.ready !== true || n.schedulable === false))
     case 'configuration':
-      return [...changes, ...servers(drift)]
+      return about(drift)
     case 'talos':
-    case 'kubernetes':
-      return versions[topic].next === null ? [] : changes
+    case 'kubernetes': {
+      const { next, after } = versions[topic]
+      const can = next !== null ? topic : after !== null && versions[after].next !== null ? after : null
+      return can === null ? [] : changeActions(cluster, [upgrades[can]])
+    }
     case 'snapshot':
-      return [...changes, { label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') }]
+      return [...changeActions(cluster, kinds), { label: 'Snapshots', icon: 'arrow-right', to: paths.cluster(cluster.id, 'snapshots') }]
     default:
-      return changes
+      return changeActions(cluster, kinds)
   }
 }

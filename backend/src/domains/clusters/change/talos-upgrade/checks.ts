@@ -1,7 +1,6 @@
 /** Checks before servers restart with another Talos image, and the order of the servers. */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
-import { kubernetesProblem, upgradeProblem } from '#talos/versions.ts'
 import { versionOf } from '../../outside.ts'
 import { listed } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
@@ -9,6 +8,7 @@ import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { lookAt, type Running } from './look.ts'
+import { talosPathProblems } from './path.ts'
 
 /** Size of an installer image with large extensions, packed and unpacked. */
 const leastFreeBytes = 2 * 1024 ** 3
@@ -82,12 +82,13 @@ export async function checkNodes(view: ChangeView, looked: readonly Looked[]): P
 
 /** Check: each server can be upgraded to the version, and the version supports the cluster's Kubernetes. */
 export function checkPath({ state }: ChangeView, looked: readonly Looked[], version: string): Check {
-  const kubernetesVersions = new Set([state.row.kubernetes_version, ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version)])
-  const problems = [
-    ...looked.map(({ seen }) => (seen === null ? undefined : upgradeProblem(seen.version, version))),
-    ...[...kubernetesVersions].map((v) => kubernetesProblem(version, v)),
-  ].filter((problem) => problem !== undefined)
-  return checkAll('path', [...new Set(problems)], `Every server can be upgraded to Talos ${version}, which supports Kubernetes ${state.row.kubernetes_version}`)
+  const problems = talosPathProblems({
+    from: looked.flatMap(({ seen }) => (seen === null ? [] : [seen.version])),
+    to: version,
+    kubernetes: [state.row.kubernetes_version, ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version)],
+  })
+  const fine = `Every server can be upgraded to Talos ${version}, which supports Kubernetes ${state.row.kubernetes_version}`
+  return checkAll('path', [...problems.talos, ...problems.kubernetes], fine)
 }
 
 /** Check: each server has space for the installer. */
