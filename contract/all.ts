@@ -9,6 +9,7 @@ import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'
 import * as drift from './servers/drift.ts'
 import * as events from './events.ts'
+import * as extensions from './clusters/extensions.ts'
 import * as health from './clusters/health.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
@@ -66,6 +67,7 @@ const declared: readonly Operation[] = [
   backups,
   snapshots,
   certificates,
+  extensions,
   subnets,
   offers,
   ccs,

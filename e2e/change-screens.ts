@@ -104,7 +104,8 @@ export const changeScreens: readonly Screen[] = [
     name: 'change-extensions',
     path: (w) => `/infra/clusters/${w.ready.id}/change/extensions`,
     async ready(page) {
-      await page.getByLabel('Extensions', { exact: true }).fill('siderolabs/gvisor')
+      await page.getByRole('searchbox', { name: 'Search extensions' }).fill('gvisor')
+      await page.getByRole('checkbox', { name: /^gvisor/ }).first().check()
       await press(page, 'Show the plan')
       await page.getByRole('heading', { name: 'What happens' }).waitFor()
     },

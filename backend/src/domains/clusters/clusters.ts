@@ -19,6 +19,7 @@ import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
+import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -30,10 +31,11 @@ import { serve, signedIn } from '../../http/serve.ts'
 import { sweepQueue } from '../patches/drift/sweep.ts'
 import { clusterQueue, type ClusterParts, controlPlaneAddresses, demandCluster, memberKey, memberQueue, updateCluster } from './parts.ts'
 import { guardChangeRetries, requestChange, setWindow } from './change/changing.ts'
-import { changeQueue, planChange } from './change/planning.ts'
+import { changeQueue, planChange, viewFor } from './change/planning.ts'
 import { changeReconciler } from './change/reconcile.ts'
 import { certificateAttention, certificateQueue, certificateWatch } from './change/rotate/certificate-watch.ts'
 import { certificatesOf } from './change/rotate/certificates.ts'
+import { installedOn } from './change/talos-upgrade/installed.ts'
 import { createCluster, previewCluster } from './create/creation.ts'
 import { replaceServer } from './create/replacing.ts'
 import { guardRetries } from './create/retrying.ts'
@@ -92,6 +94,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   })
   heavy(clusterPlan, ({ params, body, signal }) => planChange(parts, params.id, body.change, signal))
   on(clusterCertificates, async ({ params, signal }) => certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal))
+  on(clusterExtensions, async ({ params, signal }) => installedOn(await viewFor(parts, params.id, signal)))
   on(clusterChange, ({ caller, params, body, signal }) => requestChange(parts, caller, params.id, body, signal))
   on(clusterWindowSet, async ({ caller, params, body }) => {
     await setWindow(parts, caller, params.id, body)

@@ -13,7 +13,7 @@ import { fieldsFor } from '../../ui/form/fields.tsx'
 import type { Form } from '../../ui/form/use-form.ts'
 import { Select, Switch } from '../../ui/inputs/Choices.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
-import { ExtensionPicker } from './ExtensionPicker.tsx'
+import { ExtensionPicker } from '../../layout/extensions/ExtensionPicker.tsx'
 import { argsOf, choicesOf, type Draft, formatHints, formatNames, type Known, noToken, withDatacenter, withToken } from './image-form.ts'
 import css from './PrepareImage.module.css'
 

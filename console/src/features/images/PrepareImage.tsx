@@ -26,7 +26,7 @@ import { argsOf, atFields, blank, Draft, draftOf, formatNames, madeFor, noToken,
 import { factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
 import { ImageFields } from './ImageFields.tsx'
 import { ImageResult, simulatedSentence } from './ImageResult.tsx'
-import { shortName } from './extensions.ts'
+import { shortName } from '../../layout/extensions/extensions.ts'
 import css from './PrepareImage.module.css'
 
 /** Prepares an image: the form on the left, the result on the right, earlier images below. */

@@ -1,5 +1,5 @@
 /** Queries of "Prepare image". */
-import { extensionList, imageFactoryGet, imageGet, imageList } from '#contract/images.ts'
+import { imageFactoryGet, imageGet, imageList } from '#contract/images.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { versionList } from '#contract/versions.ts'
 import { query } from '../../api/query.ts'
@@ -10,8 +10,6 @@ export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort:
 export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }
 /** The versions that the image factory builds, with their support. */
 export const versionsQuery = query(versionList)
-/** All extensions of a version in one response, so that the search needs no further requests. */
-export const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
 export const imageQuery = (id: string) => query(imageGet, { params: { id } })
 
 export const imagesPerPage = 10

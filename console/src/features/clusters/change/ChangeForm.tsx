@@ -88,7 +88,7 @@ export function ChangeForm<Values extends object>({ cluster, kind, initial, read
             )}
           </Panel>
         ) : (
-          <PlanView plan={shown.plan}>
+          <PlanView cluster={cluster} plan={shown.plan}>
             <StartChange key={shown.plan.seen} cluster={cluster} label={label} change={shown.change} plan={shown.plan} onStale={() => setLast(null)} />
           </PlanView>
         )}

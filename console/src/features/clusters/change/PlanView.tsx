@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import type { ClusterPlan, PlanGroup } from '#contract/clusters/changes/changes.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import { count, counted } from '#contract/words.ts'
 import { paths } from '../../../lib/paths.ts'
 import { duration } from '../../../lib/time/time.ts'
@@ -9,13 +10,16 @@ import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { unrecorded } from '../../../ui/text/unrecorded.ts'
 import css from './Change.module.css'
-import { sameDifferences } from './plan.ts'
+import { partsOf, sameTexts } from './plan.ts'
 
 const shownFirst = 30
 
 /** A plan: failed checks, the steps of each server in order, the changes of configurations. `children`: the start of the change. */
-export function PlanView({ plan: { checks, warnings, groups, differences, took_s }, children }: { plan: ClusterPlan; children: ReactNode }) {
+export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: ClusterPlan; children: ReactNode }) {
+  const { checks, warnings, groups, differences, took_s } = plan
   const failed = checks.filter((c) => !c.ok)
+  const servers = [...cluster.servers, ...groups.flatMap(({ node_id, name }) => (node_id === null || name === null ? [] : [{ node_id, name }]))]
+  const linked = (text: string) => <ServerLinks text={text} servers={servers} />
   const passed = checks.length - failed.length
   return (
     <>
@@ -24,7 +28,9 @@ export function PlanView({ plan: { checks, warnings, groups, differences, took_s
           <b>This change can't begin now.</b>
           <ul className={css['checks']}>
             {failed.map(({ check, message }) => (
-              <li key={`${check} ${message}`}>{message}</li>
+              <li key={`${check} ${message}`}>
+                <span>{linked(message)}</span>
+              </li>
             ))}
           </ul>
         </Alert>
@@ -33,23 +39,27 @@ export function PlanView({ plan: { checks, warnings, groups, differences, took_s
         <Alert tone="warn">
           <ul className={css['checks']}>
             {warnings.map((warning) => (
-              <li key={warning}>{warning}</li>
+              <li key={warning}>
+                <span>{linked(warning)}</span>
+              </li>
             ))}
           </ul>
         </Alert>
       )}
-      <Panel
-        title="What happens"
-        note={groups.length === 0 ? undefined : `${counted(groups.length, 'part')}${took_s === null ? '' : `, took ${duration(took_s * 1000)} last time`}`}
-        flush
-      >
-        <Groups groups={groups} />
-      </Panel>
+      {(groups.length > 0 || failed.length === 0) && (
+        <Panel
+          title="What happens"
+          note={groups.length === 0 ? undefined : `${counted(groups.length, 'part')}${took_s === null ? '' : `, took ${duration(took_s * 1000)} last time`}`}
+          flush
+        >
+          <Groups groups={groups} />
+        </Panel>
+      )}
       {differences.length > 0 && (
         <Panel title="What changes in the configurations" note="secrets masked">
           <div className="stack stack3">
-            {sameDifferences(differences).map(({ names, diff }) => (
-              <Difference key={names.join()} names={names} diff={diff} />
+            {sameTexts(differences.map(({ name, diff }) => ({ name, text: diff }))).map(({ names, text }) => (
+              <Difference key={names.join()} names={names} diff={text} />
             ))}
           </div>
         </Panel>
@@ -62,7 +72,7 @@ export function PlanView({ plan: { checks, warnings, groups, differences, took_s
                 <Icon name={ok ? 'check' : 'error'} />
                 <span>
                   <span className="sr">{ok ? 'Passed: ' : 'Failed: '}</span>
-                  {message}
+                  {ok ? message : linked(message)}
                 </span>
               </li>
             ))}
@@ -73,6 +83,18 @@ export function PlanView({ plan: { checks, warnings, groups, differences, took_s
     </>
   )
 }
+
+/** A sentence about servers, in which the name of each server leads to its page. */
+const ServerLinks = ({ text, servers }: { text: string; servers: readonly { node_id: string; name: string }[] }): ReactNode =>
+  partsOf(text, servers).map((part, i) =>
+    typeof part === 'string' ? (
+      part
+    ) : (
+      <a key={i} href={paths.server(part.node_id)}>
+        {part.name}
+      </a>
+    ),
+  )
 
 function Groups({ groups }: { groups: readonly PlanGroup[] }) {
   const [all, setAll] = useState(false)

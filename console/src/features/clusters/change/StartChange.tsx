@@ -109,12 +109,12 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
             >
               {when === 'now' ? label : `Schedule: ${label}`}
             </Button>
+            <AsCommand complete={form.read.ok} api={curlOf(clusterChange, { id: cluster.id }, form.read.ok ? form.read.body : {})} />
             {window === null && (
               <Button kind="ghost" onClick={() => void editWindow({ cluster })}>
                 Set a maintenance window
               </Button>
             )}
-            <AsCommand complete={form.read.ok} api={curlOf(clusterChange, { id: cluster.id }, form.read.ok ? form.read.body : {})} />
           </div>
         </Form>
       </Panel>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Operation } from '#contract/operations.ts'
 import { keyOf } from '../create/choice.ts'
-import { canStart, sameDifferences, scheduledOf, startOf } from './plan.ts'
+import { canStart, partsOf, sameTexts, scheduledOf, startOf } from './plan.ts'
 
 const disk: ClusterPlan['disks'][number] = {
   server: 'w-1',
@@ -13,11 +13,29 @@ const disk: ClusterPlan['disks'][number] = {
   by: { serial: 'S1', content: 'ext4' },
 }
 
-test('servers with the same difference are grouped in the order of the plan', () => {
-  const of = (name: string, diff: string) => ({ node_id: name, name, diff })
-  expect(sameDifferences([of('a', '+ x'), of('b', '+ y'), of('c', '+ x')])).toEqual([
-    { names: ['a', 'c'], diff: '+ x' },
-    { names: ['b'], diff: '+ y' },
+test('servers with the same text are shown together, in the given order', () => {
+  const of = (name: string, text: string) => ({ name, text })
+  expect(sameTexts([of('a', '+ x'), of('b', '+ y'), of('c', '+ x')])).toEqual([
+    { names: ['a', 'c'], text: '+ x' },
+    { names: ['b'], text: '+ y' },
+  ])
+})
+
+test('a sentence is split at the names of servers, but not inside of longer names', () => {
+  const [a, b] = [{ name: 'cp-1' }, { name: 'cp-10' }]
+  expect(partsOf('cp-1 and cp-10: cp-1.example.com is silent.', [a, b])).toEqual([
+    a,
+    ' ',
+    'and',
+    ' ',
+    b,
+    ': ',
+    'cp-1.example.com',
+    ' ',
+    'is',
+    ' ',
+    'silent',
+    '.',
   ])
 })
 

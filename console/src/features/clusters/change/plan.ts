@@ -6,11 +6,16 @@ import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { DiskToConfirm } from '#contract/servers/disks.ts'
 import { keyOf } from '../create/choice.ts'
 
-/** Distinct differences, each with the names of its servers, in the order of the plan. */
-export function sameDifferences(differences: ClusterPlan['differences']): { names: string[]; diff: string }[] {
-  const byText = new Map<string, string[]>()
-  for (const { name, diff } of differences) byText.set(diff, [...(byText.get(diff) ?? []), name])
-  return [...byText].map(([diff, names]) => ({ names, diff }))
+/** Texts with the names of the servers that have the same text, in the given order. */
+export function sameTexts(items: readonly { readonly name: string; readonly text: string }[]): { names: string[]; text: string }[] {
+  const byText = Map.groupBy(items, (item) => item.text)
+  return [...byText].map(([text, same]) => ({ names: same.map((s) => s.name), text }))
+}
+
+/** A sentence, split at the names of servers. A name inside of a longer name or host doesn't count. */
+export function partsOf<S extends { readonly name: string }>(text: string, servers: readonly S[]): (string | S)[] {
+  const byName = new Map(servers.map((s) => [s.name, s]))
+  return text.split(/([a-z0-9-]+(?:\.[a-z0-9-]+)*)/i).flatMap((part) => (part === '' ? [] : [byName.get(part) ?? part]))
 }
 
 export type When = 'now' | 'at' | 'window'

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { emptySchematicId, schematicId } from '#talos/schematic/schematic.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from './testing.ts'
@@ -34,6 +35,11 @@ describe('extensions and kernel arguments', async () => {
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
     expect(nodes.map((n) => world.machine(n).kernelCommandLine.includes('panic=10'))).toEqual([true, true])
     expect(world.machine(worker!).schematic).toBe(schematicId({ officialExtensions: ['siderolabs/gvisor'], extraKernelArgs: ['panic=10'] }))
+    const { items } = (await world.admin.call(clusterExtensions, { params: { id: cluster.id } })).answer!
+    expect(items.map((s) => [s.name, s.extensions, s.kernel_args])).toEqual([
+      [nodes[0]!.name, [], ['panic=10']],
+      [nodes[1]!.name, ['siderolabs/gvisor'], ['panic=10']],
+    ])
   })
 
   test('an upgrade of the version keeps the image of each server', { timeout: 60_000 }, async () => {

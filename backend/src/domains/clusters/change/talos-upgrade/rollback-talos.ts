@@ -31,16 +31,18 @@ export const rollbackTalos: ChangeKind<ChangeOf<'rollbackTalos'>> = {
     )
     const isReady = (await checkNodes(view, [{ m, seen: null, silent: '' }])).ok
     const answers =
-      'silent' in seen ? `${m.name} does not answer: ${seen.silent}` : before && runs(seen, before) ? `${m.name} runs Talos ${before.version} already` : null
+      'silent' in seen
+        ? `${m.name} does not answer: ${seen.silent}`
+        : before !== undefined && runs(seen, before)
+          ? `${m.name} runs Talos ${before.version} already`
+          : null
     const kubernetes = before && kubernetesProblem(before.version, state.row.kubernetes_version)
-    const about = { name: m.name, version: before?.version ?? '' }
+    if (before === undefined)
+      return { checks: [check('before', false, `Steelyard has not upgraded ${m.name}, so its previous version is unknown`)], groups: [] }
+    const about = { name: m.name, version: before.version }
     return {
       checks: [
-        check(
-          'before',
-          before !== undefined,
-          before ? `${m.name} ran Talos ${before.version} before its last upgrade` : `Steelyard has not upgraded ${m.name}, so its previous version is unknown`,
-        ),
+        check('before', true, `${m.name} ran Talos ${before.version} before its last upgrade`),
         check('answers', answers === null, answers ?? `${m.name} answers`),
         ...(kubernetes === undefined ? [] : [check('path', false, kubernetes)]),
         checkAll('etcd', m.role === 'control_plane' ? others : [], 'Every other member of etcd is healthy'),

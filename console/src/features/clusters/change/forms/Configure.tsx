@@ -8,7 +8,7 @@ import { CodeEditor } from '../../../../ui/inputs/CodeEditor.tsx'
 import { Problem } from '../../../../ui/feedback/Status.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText, ServerPick } from '../ServerPick.tsx'
+import { namedServers, ServersField } from '../ServerPick.tsx'
 import css from '../Change.module.css'
 
 interface Typed {
@@ -25,7 +25,6 @@ const { Text, Area } = fieldsFor<Typed>()
 export default function Configure({ cluster, server }: ChangeFormProps) {
   const all = cluster.servers.map((s) => s.node_id)
   const read = ({ name, weight, body, remove, servers }: Typed) => {
-    const isAll = servers.length === all.length
     const hasPatch = name !== '' || body.trim() !== ''
     return readBy(
       ConfigureSchema,
@@ -33,7 +32,7 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
         kind: 'configure',
         patches: hasPatch ? [{ name, weight: Number(weight), body }] : [],
         remove: listOf(remove),
-        ...(!isAll && { node_ids: servers }),
+        ...namedServers(cluster, servers),
       },
       {
         ...(!hasPatch && remove === '' && { body: 'Enter a patch, or the name of a patch to remove' }),
@@ -74,16 +73,7 @@ export default function Configure({ cluster, server }: ChangeFormProps) {
             </div>
             <Problem text={form.errorOf('body')} />
             <Area name="remove" label="Patches to remove" optional hint="Names, one per line" rows={2} mono />
-            <ServerPick
-              label={`Servers of ${cluster.name}`}
-              rows={cluster.servers}
-              chosen={(s) => servers.includes(s.node_id)}
-              onChange={(s, on) =>
-                form.set({ servers: on ? all.filter((id) => id === s.node_id || servers.includes(id)) : servers.filter((id) => id !== s.node_id) })
-              }
-              note={(s) => roleText(s.role)}
-            />
-            <Problem text={form.errorOf('servers')} />
+            <ServersField cluster={cluster} chosen={servers} onChange={(to) => form.set({ servers: to })} error={form.errorOf('servers')} />
           </>
         )
       }}

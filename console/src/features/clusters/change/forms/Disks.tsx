@@ -12,7 +12,7 @@ import { diskLine } from '../../create/ServerRow.tsx'
 import css from '../Change.module.css'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText } from '../ServerPick.tsx'
+import { useServerOptions } from '../ServerPick.tsx'
 
 interface Typed {
   node_id: string
@@ -32,6 +32,7 @@ const read = ({ node_id, add, remove, wipe }: Typed) =>
 
 /** The workload disks of a server of a running cluster. */
 export default function Disks({ cluster, server }: ChangeFormProps) {
+  const servers = useServerOptions(cluster)
   const memberOf = (id: string) => cluster.servers.find((s) => s.node_id === id)
   return (
     <ChangeForm<Typed>
@@ -58,7 +59,7 @@ export default function Disks({ cluster, server }: ChangeFormProps) {
               name="node_id"
               label="Server"
               placeholder="Choose a server"
-              options={cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: roleText(s.role) }))}
+              options={servers}
               onValue={(id) => form.set({ node_id: id, add: [], remove: [] })}
             />
             {member !== undefined && (

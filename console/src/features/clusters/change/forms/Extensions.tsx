@@ -1,48 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
 import { Extensions as ExtensionsSchema } from '#contract/clusters/changes/talos-upgrade.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { clusterExtensions, type ServerExtensions } from '#contract/clusters/extensions.ts'
+import { query } from '../../../../api/query.ts'
+import { ExtensionPicker } from '../../../../layout/extensions/ExtensionPicker.tsx'
+import { shortName } from '../../../../layout/extensions/extensions.ts'
+import { reasonOf } from '../../../../lib/reason.ts'
 import { readBy } from '../../../../lib/fields.ts'
 import { cliOf } from '../../../../lib/shell.ts'
-import { listOf } from '../../../../lib/text.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
-import { Problem } from '../../../../ui/feedback/Status.tsx'
+import { SkeletonRows } from '../../../../ui/feedback/States.tsx'
+import { Alert, Problem } from '../../../../ui/feedback/Status.tsx'
+import css from '../Change.module.css'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText, ServerPick } from '../ServerPick.tsx'
+import { sameTexts } from '../plan.ts'
+import { namedServers, ServersField } from '../ServerPick.tsx'
 
 interface Typed {
   setExtensions: boolean
-  /** Names, one per line. */
-  extensions: string
+  extensions: readonly string[]
   setArgs: boolean
+  /** One per line. */
   kernel_args: string
   servers: readonly string[]
 }
 const { Area, Check } = fieldsFor<Typed>()
 
+const lines = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
 /** Changes the extensions and kernel arguments of servers of a running cluster. */
 export default function Extensions({ cluster, server }: ChangeFormProps) {
-  const all = cluster.servers.map((s) => s.node_id)
+  const { data, error, isPending } = useQuery({ ...query(clusterExtensions, { params: { id: cluster.id } }), staleTime: 30_000 })
+  if (isPending) return <SkeletonRows rows={6} />
+  return <Fields cluster={cluster} server={server} now={data?.items ?? []} unknown={error === null ? null : reasonOf(error)} />
+}
+
+interface FieldsProps {
+  cluster: Cluster
+  server: string | undefined
+  /** What the servers have now. */
+  now: readonly ServerExtensions[]
+  /** Why that is unknown. */
+  unknown: string | null
+}
+
+function Fields({ cluster, server, now, unknown }: FieldsProps) {
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
-  const read = ({ setExtensions, extensions, setArgs, kernel_args, servers }: Typed) =>
+  const servers = cluster.servers.map((s) => s.node_id).filter((id) => server === undefined || id === server)
+  const here = now.filter((s) => servers.includes(s.node_id))
+  const read = (typed: Typed) =>
     readBy(
       ExtensionsSchema,
       {
         kind: 'extensions',
-        ...(setExtensions && { extensions: listOf(extensions) }),
-        ...(setArgs && {
-          kernel_args: kernel_args
-            .split('\n')
-            .map((line) => line.trim())
-            .filter((line) => line !== ''),
-        }),
-        ...(servers.length < all.length && { node_ids: servers }),
+        ...(typed.setExtensions && { extensions: typed.extensions }),
+        ...(typed.setArgs && { kernel_args: lines(typed.kernel_args) }),
+        ...namedServers(cluster, typed.servers),
       },
-      servers.length === 0 ? { servers: 'Choose at least one server' } : {},
+      typed.servers.length === 0 ? { servers: 'Choose at least one server' } : {},
     )
   return (
     <ChangeForm<Typed>
       cluster={cluster}
       kind="extensions"
-      initial={{ setExtensions: true, extensions: '', setArgs: false, kernel_args: '', servers: server === undefined ? all : [server] }}
+      // The lists are complete, so they begin with what the servers have: nothing is removed by accident.
+      initial={{
+        setExtensions: true,
+        extensions: [...new Set(here.flatMap((s) => s.extensions ?? []))].toSorted(),
+        setArgs: false,
+        kernel_args: [...new Set(here.flatMap((s) => s.kernel_args ?? []))].join('\n'),
+        servers,
+      }}
       read={read}
       command={(change) =>
         change.kind === 'extensions'
@@ -57,31 +90,50 @@ export default function Extensions({ cluster, server }: ChangeFormProps) {
       }
     >
       {(form) => {
-        const { setExtensions, setArgs, servers } = form.values
+        const { setExtensions, setArgs, extensions } = form.values
         return (
           <>
-            <Check name="setExtensions" label="Set the extensions" />
+            <Installed now={now} unknown={unknown} />
+            <Check name="setExtensions" label="Set the extensions. One that is not chosen is removed" />
             {setExtensions && (
-              <Area name="extensions" label="Extensions" hint="Names, one per line, such as siderolabs/gvisor. Leave it empty to remove all" rows={4} mono />
+              <div className={css['inner']}>
+                <ExtensionPicker
+                  version={cluster.talos_version}
+                  chosen={extensions}
+                  onChosen={(names) => form.set({ extensions: names })}
+                  error={form.errorOf('extensions')}
+                />
+              </div>
             )}
             <Check name="setArgs" label="Set the kernel arguments" />
             {setArgs && (
               <Area name="kernel_args" label="Kernel arguments" hint="One per line, such as console=ttyS0,115200. Leave it empty to remove all" rows={3} mono />
             )}
             <Problem text={setExtensions ? undefined : form.errorOf('extensions')} />
-            <ServerPick
-              label={`Servers of ${cluster.name}`}
-              rows={cluster.servers}
-              chosen={(s) => servers.includes(s.node_id)}
-              onChange={(s, on) =>
-                form.set({ servers: on ? all.filter((id) => id === s.node_id || servers.includes(id)) : servers.filter((id) => id !== s.node_id) })
-              }
-              note={(s) => roleText(s.role)}
-            />
-            <Problem text={form.errorOf('servers')} />
+            <ServersField cluster={cluster} chosen={form.values.servers} onChange={(to) => form.set({ servers: to })} error={form.errorOf('servers')} />
           </>
         )
       }}
     </ChangeForm>
+  )
+}
+
+const saidOf = ({ extensions, kernel_args, reason }: ServerExtensions): string =>
+  extensions === null || kernel_args === null
+    ? `unknown, ${reason}`
+    : [extensions.map(shortName).join(', ') || 'no extensions', kernel_args.join(' ')].filter(Boolean).join('; ')
+
+/** What the servers have now; servers with the same are one row. */
+function Installed({ now, unknown }: Pick<FieldsProps, 'now' | 'unknown'>) {
+  if (unknown !== null) return <Alert tone="warn">What the servers have now is unknown: {unknown}</Alert>
+  return (
+    <dl className={css['now']}>
+      {sameTexts(now.map((s) => ({ name: s.name, text: saidOf(s) }))).map(({ names, text }) => (
+        <div key={text}>
+          <dt title={names.join(', ')}>{names.length === now.length && now.length > 1 ? 'All servers now' : `${names.join(', ')} now`}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

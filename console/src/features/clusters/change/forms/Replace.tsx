@@ -10,7 +10,7 @@ import { canTake } from '../../create/choice.ts'
 import { hardwareLine } from '../../create/ServerRow.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText } from '../ServerPick.tsx'
+import { useServerOptions } from '../ServerPick.tsx'
 
 const blank = { node_id: '', by: '', keep_workload_disks: false }
 type Typed = typeof blank
@@ -25,6 +25,7 @@ const read = ({ node_id, by, keep_workload_disks }: Typed) =>
 
 /** Replaces a server of a running cluster, dead or alive, with a free one. */
 export default function Replace({ cluster, server }: ChangeFormProps) {
+  const servers = useServerOptions(cluster)
   const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code } }))
   const free = (data?.items ?? []).filter((s) => s.cluster === null && canTake(s, cluster.talos_version).ok)
   const nameOf = (id: string) => [...cluster.servers.map((s) => ({ id: s.node_id, name: s.name })), ...free].find((s) => s.id === id)?.name ?? id
@@ -45,12 +46,7 @@ export default function Replace({ cluster, server }: ChangeFormProps) {
     >
       {() => (
         <>
-          <Choose
-            name="node_id"
-            label="Leaves"
-            placeholder="Choose a server"
-            options={cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: roleText(s.role) }))}
-          />
+          <Choose name="node_id" label="Leaves" placeholder="Choose a server" options={servers} />
           {data !== undefined && free.length === 0 ? (
             <Alert tone="warn">No free server of {cluster.datacenter.code} may join a cluster now.</Alert>
           ) : (

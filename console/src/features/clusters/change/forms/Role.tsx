@@ -4,7 +4,7 @@ import { cliOf } from '../../../../lib/shell.ts'
 import { Problem } from '../../../../ui/feedback/Status.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText, ServerPick } from '../ServerPick.tsx'
+import { roleText, ServerPick, useServerNotes } from '../ServerPick.tsx'
 
 interface Typed {
   /** Ids of the servers that get the other role. */
@@ -15,6 +15,7 @@ const other = { control_plane: 'worker', worker: 'control_plane' } as const
 /** Makes workers control planes, and control planes workers. */
 export default function Role({ cluster, server }: ChangeFormProps) {
   const roleOf = (id: string) => other[cluster.servers.find((s) => s.node_id === id)?.role ?? 'worker']
+  const noteOf = useServerNotes(cluster)
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (
     <ChangeForm<Typed>
@@ -40,7 +41,7 @@ export default function Role({ cluster, server }: ChangeFormProps) {
               rows={cluster.servers}
               chosen={(s) => servers.includes(s.node_id)}
               onChange={(s, on) => form.set({ servers: on ? [...servers, s.node_id] : servers.filter((id) => id !== s.node_id) })}
-              note={(s) => (servers.includes(s.node_id) ? `${roleText(s.role)}, becomes a ${roleText(other[s.role])}` : roleText(s.role))}
+              note={(s) => (servers.includes(s.node_id) ? `${noteOf(s)}, becomes a ${roleText(other[s.role])}` : noteOf(s))}
             />
             <Problem text={form.errorOf('servers')} />
           </>

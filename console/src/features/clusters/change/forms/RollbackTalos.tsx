@@ -4,7 +4,7 @@ import { cliOf } from '../../../../lib/shell.ts'
 import { fieldsFor } from '../../../../ui/form/fields.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText } from '../ServerPick.tsx'
+import { useServerOptions } from '../ServerPick.tsx'
 
 type Typed = { node_id: string }
 const { Choose } = fieldsFor<Typed>()
@@ -13,6 +13,7 @@ const read = ({ node_id }: Typed) => readBy(RollbackTalosSchema, { kind: 'rollba
 
 /** Rolls one server back to the Talos version that it ran before its last upgrade. */
 export default function RollbackTalos({ cluster, server }: ChangeFormProps) {
+  const servers = useServerOptions(cluster)
   const nameOf = (id: string) => cluster.servers.find((s) => s.node_id === id)?.name ?? id
   return (
     <ChangeForm
@@ -22,14 +23,7 @@ export default function RollbackTalos({ cluster, server }: ChangeFormProps) {
       read={read}
       command={(change) => (change.kind === 'rollbackTalos' ? cliOf(['cluster', 'rollback-talos', cluster.name, nameOf(change.node_id)]) : '')}
     >
-      {() => (
-        <Choose
-          name="node_id"
-          label="Server"
-          placeholder="Choose a server"
-          options={cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: roleText(s.role) }))}
-        />
-      )}
+      {() => <Choose name="node_id" label="Server" placeholder="Choose a server" options={servers} />}
     </ChangeForm>
   )
 }

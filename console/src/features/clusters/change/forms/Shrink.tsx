@@ -6,7 +6,8 @@ import { Checkbox } from '../../../../ui/inputs/Choices.tsx'
 import { Problem } from '../../../../ui/feedback/Status.tsx'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText, ServerPick } from '../ServerPick.tsx'
+import css from '../Change.module.css'
+import { ServerPick, useServerNotes } from '../ServerPick.tsx'
 
 interface Leaving {
   keep_workload_disks: boolean
@@ -21,6 +22,7 @@ const read = ({ servers }: Typed) => readBy(ShrinkSchema, { kind: 'shrink', serv
 
 /** Removes servers from a running cluster. */
 export default function Shrink({ cluster, server }: ChangeFormProps) {
+  const noteOf = useServerNotes(cluster)
   const memberOf = (id: string) => cluster.servers.find((s) => s.node_id === id)
   const nameOf = (id: string) => memberOf(id)?.name ?? id
   return (
@@ -53,7 +55,7 @@ export default function Shrink({ cluster, server }: ChangeFormProps) {
               rows={cluster.servers}
               chosen={(s) => servers[s.node_id] !== undefined}
               onChange={(s, on) => set(s.node_id, on ? asUsual : undefined)}
-              note={(s) => roleText(s.role)}
+              note={noteOf}
               more={Object.fromEntries(
                 Object.entries(servers).map(([id, how]) => [id, <Controls key={id} member={memberOf(id)} how={how} onSet={(to) => set(id, to)} />]),
               )}
@@ -69,15 +71,15 @@ export default function Shrink({ cluster, server }: ChangeFormProps) {
 function Controls({ member, how, onSet }: { member: Cluster['servers'][number] | undefined; how: Leaving; onSet: (how: Leaving) => void }) {
   if (member === undefined) return null
   return (
-    <span className="row wrap">
+    <span className={css['more-of']}>
       {(member.workload_disks ?? []).length > 0 && (
         <Checkbox
           checked={how.keep_workload_disks}
           onChange={(on) => onSet({ ...how, keep_workload_disks: on })}
-          label={`Keep workload disks of ${member.name}`}
+          label={`Keep the workload disks of ${member.name}`}
         />
       )}
-      <Checkbox checked={how.force} onChange={(on) => onSet({ ...how, force: on })} label={`${member.name} does not answer any more`} />
+      <Checkbox checked={how.force} onChange={(on) => onSet({ ...how, force: on })} label={`Remove ${member.name} by force: it does not answer any more`} />
     </span>
   )
 }

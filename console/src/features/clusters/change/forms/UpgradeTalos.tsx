@@ -7,7 +7,7 @@ import { SkeletonRows } from '../../../../ui/feedback/States.tsx'
 import { healthOf } from '../../cluster-queries.ts'
 import { ChangeForm } from '../ChangeForm.tsx'
 import type { ChangeFormProps } from '../change-kinds.ts'
-import { roleText } from '../ServerPick.tsx'
+import { useServerOptions } from '../ServerPick.tsx'
 
 const blank = { version: '', canary: '', stage: false }
 type Typed = typeof blank
@@ -18,6 +18,7 @@ const read = ({ version, canary, stage }: Typed) =>
 
 /** Upgrades Talos on all servers of a cluster. The next allowed version is filled in. */
 export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
+  const servers = useServerOptions(cluster)
   const { data, isPending } = useQuery(healthOf(cluster.id))
   if (isPending) return <SkeletonRows rows={5} />
   const known = data?.versions.talos
@@ -46,7 +47,7 @@ export default function UpgradeTalos({ cluster, server }: ChangeFormProps) {
             label="First server"
             none="A worker, if there is one"
             hint="The others follow only after this server is healthy again"
-            options={cluster.servers.map((s) => ({ value: s.node_id, text: s.name, more: roleText(s.role) }))}
+            options={servers}
           />
           <Check name="stage" label="Install the new version during the next boot, for servers on which a normal upgrade fails" />
         </>

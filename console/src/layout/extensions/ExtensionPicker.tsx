@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import { type Extension, imageLimits } from '#contract/images.ts'
+import { type Extension, extensionList, imageLimits } from '#contract/images.ts'
 import { counted } from '#contract/words.ts'
+import { query } from '../../api/query.ts'
 import { Checkbox } from '../../ui/inputs/Choices.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
@@ -10,8 +11,10 @@ import { Pending } from '../../ui/feedback/PageStates.tsx'
 import { Alert, Badge, Problem } from '../../ui/feedback/Status.tsx'
 import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
 import { cx } from '../../ui/cx.ts'
-import { extensionsQuery } from './image-queries.ts'
-import css from './PrepareImage.module.css'
+import css from './ExtensionPicker.module.css'
+
+/** All extensions of a version in one response, so that the search needs no further requests. */
+const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
 
 interface ExtensionPickerProps {
   version: string
