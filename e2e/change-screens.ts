@@ -105,7 +105,10 @@ export const changeScreens: readonly Screen[] = [
     path: (w) => `/infra/clusters/${w.ready.id}/change/extensions`,
     async ready(page) {
       await page.getByRole('searchbox', { name: 'Search extensions' }).fill('gvisor')
-      await page.getByRole('checkbox', { name: /^gvisor/ }).first().check()
+      await page
+        .getByRole('checkbox', { name: /^gvisor/ })
+        .first()
+        .check()
       await press(page, 'Show the plan')
       await page.getByRole('heading', { name: 'What happens' }).waitFor()
     },

@@ -78,7 +78,15 @@ const nodeColumns = (clusterId: string) =>
       card: 'fact',
       // Kubernetes taints a node that is not Ready, so it gets no new pods either.
       cell: (n) =>
-        n.schedulable === null ? unknown : !n.schedulable ? <Badge tone="warn">Cordoned</Badge> : n.ready === true ? 'Accepted' : <span className="t3">None</span>,
+        n.schedulable === null ? (
+          unknown
+        ) : !n.schedulable ? (
+          <Badge tone="warn">Cordoned</Badge>
+        ) : n.ready === true ? (
+          'Accepted'
+        ) : (
+          <span className="t3">None</span>
+        ),
     },
     {
       id: 'ready',

@@ -70,7 +70,7 @@ function Fields({ cluster, server, now, unknown }: FieldsProps) {
       kind="extensions"
       // The lists are complete, so they begin with what the servers have: nothing is removed by accident.
       initial={{
-        setExtensions: true,
+        setExtensions: unknown === null,
         extensions: [...new Set(here.flatMap((s) => s.extensions ?? []))].toSorted(),
         setArgs: false,
         kernel_args: [...new Set(here.flatMap((s) => s.kernel_args ?? []))].join('\n'),
