@@ -21,6 +21,11 @@ export const changeScreens: readonly Screen[] = [
     ready: (page, { troubled }) => page.getByRole('list', { name: `Health of ${troubled.name}` }).waitFor(),
   },
   {
+    name: 'cluster-pods',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=pods`,
+    ready: (page, { ready }) => page.getByRole('table', { name: `Pods of ${ready.name}`, exact: true }).waitFor(),
+  },
+  {
     name: 'cluster-changes-menu',
     path: (w) => `/infra/clusters/${w.ready.id}`,
     anew: true,

@@ -11,19 +11,19 @@ import { Search } from '../../../ui/inputs/Search.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
 
-const effects: Readonly<Record<DrainEffect, string>> = { moved: 'Moves to another server', stays: 'Stays', lost: 'Is lost', ended: 'Has ended' }
+const effects: Readonly<Record<DrainEffect, string>> = { moved: 'Is moved', stays: 'Stays', lost: 'Is lost', ended: 'Has ended' }
 const toneOf = ({ ready, state }: ClusterPod): Tone =>
   ready ? 'ok' : state === 'Pending' || state === 'Terminating' || state === 'ContainerCreating' ? 'warn' : 'danger'
 
 const podColumns = columns<ClusterPod>([
-  { id: 'name', head: 'Pod', card: 'name', width: (from) => (from.md ? 280 : 200), cell: (p) => p.name },
+  { id: 'name', head: 'Pod', card: 'name', width: (from) => (from.lg ? 320 : from.md ? 280 : 200), cell: (p) => p.name },
   { id: 'namespace', head: 'Namespace', card: 'fact', width: 130, cell: (p) => p.namespace },
   {
     id: 'owner',
     head: 'Created by',
     from: 'xl',
     width: 200,
-    cell: (p) => (p.owner === null ? <span className="t3">Nothing</span> : `${p.owner.kind} ${p.owner.name}`),
+    cell: (p) => (p.owner === null ? <span className="t3">{p.on_drain === 'stays' ? 'Static pod' : 'Nothing'}</span> : `${p.owner.kind} ${p.owner.name}`),
   },
   {
     id: 'node',
@@ -34,13 +34,13 @@ const podColumns = columns<ClusterPod>([
       node === null ? <span className="t3">Not scheduled</span> : node_id === null ? node : <a href={paths.server(node_id)}>{node}</a>,
   },
   { id: 'containers', head: 'Ready', numeric: true, from: 'lg', width: 72, cell: (p) => `${p.containers_ready}/${p.containers}` },
-  { id: 'restarts', head: 'Restarts', numeric: true, from: 'lg', width: 80, cell: (p) => p.restarts },
+  { id: 'restarts', head: 'Restarts', numeric: true, from: 'md', width: 80, cell: (p) => p.restarts },
   { id: 'started', head: 'Started', from: 'xl', width: 120, cell: (p) => (p.started_at === null ? <span className="t3">–</span> : <Time at={p.started_at} />) },
   {
     id: 'drain',
     head: 'On a drain',
-    from: 'lg',
-    width: 160,
+    from: 'md',
+    width: 104,
     cell: (p) => (p.on_drain === 'lost' ? <span className="c-danger">{effects.lost}</span> : effects[p.on_drain]),
   },
   { id: 'state', head: 'State', card: 'state', cell: (p) => <StatusReason tone={toneOf(p)} word={p.state} why={p.reason} tall /> },
