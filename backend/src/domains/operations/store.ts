@@ -53,22 +53,8 @@ export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
   return row && (await withSteps(db, [row]))[0]
 }
 
-/** The open operation with this queue and key. */
-export async function carriedBy(on: Db | Tx, { queue, key }: Work): Promise<Found | undefined> {
-  const row = await on
-    .selectFrom('operation')
-    .selectAll()
-    .where('queue', '=', queue)
-    .where('queue_key', '=', key)
-    .where('ended_at', 'is', null)
-    .orderBy('created_at')
-    .executeTakeFirst()
-  return row && (await withSteps(on, [row]))[0]
-}
-
-/** Every open operation of a queue's object, oldest first. */
-export async function allCarriedBy(on: Db | Tx, { queue, key }: Work): Promise<Found[]> {
-  const rows = await on
+const openAt = (on: Db | Tx, { queue, key }: Work) =>
+  on
     .selectFrom('operation')
     .selectAll()
     .where('queue', '=', queue)
@@ -76,9 +62,15 @@ export async function allCarriedBy(on: Db | Tx, { queue, key }: Work): Promise<F
     .where('ended_at', 'is', null)
     .orderBy('created_at')
     .orderBy('id')
-    .execute()
-  return withSteps(on, rows)
+
+/** The oldest open operation of a queue's object. */
+export async function carriedBy(on: Db | Tx, work: Work): Promise<Found | undefined> {
+  const row = await openAt(on, work).executeTakeFirst()
+  return row && (await withSteps(on, [row]))[0]
 }
+
+/** Every open operation of a queue's object, oldest first. */
+export const allCarriedBy = async (on: Db | Tx, work: Work): Promise<Found[]> => withSteps(on, await openAt(on, work).execute())
 
 /** Removes an operation's steps. */
 export const dropSteps = (tx: Tx, id: string) => tx.deleteFrom('operation_step').where('operation_id', '=', id).execute()

@@ -3,7 +3,8 @@
  * (SSRF). The address is checked right before the connection, which is made to exactly this address, so a name that changes its address (DNS rebinding) is
  * refused as well. Redirects are never followed.
  */
-import { lookup as resolveName, type LookupAddress } from 'node:dns'
+import { lookup as resolveName } from 'node:dns'
+import type { LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type Cidr, contains, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
@@ -46,14 +47,14 @@ export function endpointPolicy(networks: readonly Cidr[]) {
     },
     /** The option `lookup` of `http.request`: resolves a name and refuses it unless all its addresses are allowed. */
     lookup:
-      (isEncrypted: boolean) =>
-      (host: string, options: { all?: boolean | undefined }, done: (error: Error | null, address?: string | LookupAddress[], family?: number) => void) => {
+      (isEncrypted: boolean): LookupFunction =>
+      (host, options, done) => {
         resolveName(host, { all: true }, (error, addresses) => {
-          if (error) return done(error)
+          if (error) return done(error, [])
           try {
             for (const { address } of addresses) demand(host, address, isEncrypted)
           } catch (refusal) {
-            return done(refusal as Error)
+            return done(refusal as Error, [])
           }
           const [first] = addresses
           if (options.all) done(null, addresses)

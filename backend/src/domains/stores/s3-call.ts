@@ -129,7 +129,7 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
     })
     const signed = await signer.sign()
     const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body?.byteLength ?? 0) }
-    const options = { method, headers, agent, signal, lookup: policy.lookup(isEncrypted) as never, timeout: idleMs }
+    const options = { method, headers, agent, signal, lookup: policy.lookup(isEncrypted), timeout: idleMs }
     return new Promise((resolve, reject) => {
       const request = (isEncrypted ? requestHttps : requestHttp)(url, options, resolve)
       request.on('timeout', () => request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' })))

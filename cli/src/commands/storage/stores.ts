@@ -65,10 +65,10 @@ export const storeCommands: Command[] = [
       const said = (s: Store) => `${oneLine(s.name)} is added: a file was written to ${oneLine(storePlace(s))}, read back and removed\n`
       if (o.folder !== undefined) return show(await api.call(storeCreate, { body: { name, kind: 'folder', folder: o.folder } }), said)
       const { endpoint, bucket, 'access-key': access_key_id } = o
-      if (bucket === undefined || access_key_id === undefined) throw new CliError('usage', 'Give --bucket and --access-key')
+      if (endpoint === undefined || bucket === undefined || access_key_id === undefined) throw new CliError('usage', 'Give --bucket and --access-key')
       const secret_access_key = await secretOf(context, o['secret-file'])
       const place = { endpoint, region: o.region ?? 'us-east-1', bucket, ...given({ prefix: o.prefix }), path_style: !o['host-style'] }
-      return show(await api.call(storeCreate, { body: { name, kind: 's3', ...place, access_key_id, secret_access_key } as never }), said)
+      return show(await api.call(storeCreate, { body: { name, kind: 's3', ...place, access_key_id, secret_access_key } }), said)
     },
   }),
   objectCommand({

@@ -24,7 +24,7 @@ export async function s3Service({ accessKeyId = 'test-key', secret = 'test secre
       authorization,
     )
     if (!match) return false
-    const [, key, day, place, names, signature] = match as unknown as [string, string, string, string, string, string]
+    const [, key, day = '', place, names = '', signature = ''] = match
     const hash = String(request.headers['x-amz-content-sha256'])
     if (key !== accessKeyId || place !== region || hash !== sha256(body) || !names.split(';').includes('x-amz-content-sha256')) return false
     const query = [...url.searchParams]

@@ -4,6 +4,7 @@ import { CallError } from '../../../api/client.ts'
 import { paths } from '../../../lib/paths.ts'
 import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
 import { isShownKind, kindOf } from './change-kinds.ts'
 
@@ -11,15 +12,7 @@ import { isShownKind, kindOf } from './change-kinds.ts'
 export function ChangePage({ id, kind, server, snapshot }: { id: string; kind: string; server: string | undefined; snapshot: string | undefined }) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
-  if (error instanceof CallError && error.status === 404)
-    return (
-      <NotFound
-        noun="Cluster"
-        title={error.message}
-        text="It was deleted, it never existed, or you are not allowed to see it."
-        back={{ label: 'All clusters', to: paths.clusters() }}
-      />
-    )
+  if (error instanceof CallError && error.status === 404) return <ClusterNotFound title={error.message} />
   if (!isShownKind(kind))
     return (
       <NotFound

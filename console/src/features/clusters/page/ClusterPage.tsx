@@ -7,7 +7,7 @@ import { useCommands } from '../../../layout/search/commands.ts'
 import { paths } from '../../../lib/paths.ts'
 import { sentence, versionShown } from '../../../lib/text.ts'
 import type { Action } from '../../../ui/actions.ts'
-import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
+import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
@@ -22,6 +22,7 @@ import { Facts, KeyValue, PageHeader, Panel } from '../../../ui/text/Panel.tsx'
 import { Tabs } from '../../../ui/text/Tabs.tsx'
 import { changeActions } from '../change/change-actions.ts'
 import { clusterActions, kubeconfigAction, talosconfigAction } from '../cluster-actions.ts'
+import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
 import { OfferPanel } from '../offers/OfferPanel.tsx'
@@ -53,15 +54,7 @@ interface ClusterPageProps {
 export function ClusterPage({ id, tab, ...rest }: ClusterPageProps) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
-  if (error instanceof CallError && error.status === 404)
-    return (
-      <NotFound
-        noun="Cluster"
-        title={error.message}
-        text="It was deleted, it never existed, or you are not allowed to see it."
-        back={{ label: 'All clusters', to: paths.clusters() }}
-      />
-    )
+  if (error instanceof CallError && error.status === 404) return <ClusterNotFound title={error.message} />
   if (cluster === undefined) return <Pending of={answer} rows={10} />
   return <Shown cluster={cluster} tab={clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')} {...rest} />
 }

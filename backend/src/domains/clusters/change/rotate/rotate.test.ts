@@ -104,6 +104,24 @@ Object.assign(failpoint, {
   },
 })
 
+/** Ends every run at this effect until `release`. `reached` resolves after the first time. */
+function holdAt(effect: string, at: 'before' | 'after') {
+  let isReached = false
+  atEffect = (name, when) => {
+    if (name !== effect || when !== at) return
+    isReached = true
+    throw new Error('Held')
+  }
+  return {
+    reached: () =>
+      world.until(
+        async () => isReached,
+        (is) => is,
+      ),
+    release: () => void (atEffect = () => undefined),
+  }
+}
+
 const shared = ready(2)
 
 describe.concurrent('what can be rotated', () => {
@@ -270,21 +288,11 @@ describe('failures during a rotation', () => {
 
   test('a cancel has no effect once a server refuses the old authority', { timeout: 120_000 }, async () => {
     const { id, nodes } = await ready(1)
-    let isHeld = true
-    let isCut = false
-    atEffect = (name, when) => {
-      if (!isHeld || name !== `rotate-drop/${nodes[0]!.id}` || when !== 'after') return
-      isCut = true
-      throw new Error('Held')
-    }
+    const held = holdAt(`rotate-drop/${nodes[0]!.id}`, 'after')
     const { id: operation } = await rotate(id, 'talos_ca')
-    await world.until(
-      async () => isCut,
-      (cut) => cut,
-    )
+    await held.reached()
     expect((await admin.call(operationCancel, { params: { id: operation } })).status).toBe(200)
-    isHeld = false
-    atEffect = () => undefined
+    held.release()
     expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done' })
     const now = await settled(id, (e) => e.former.length === 1)
     expect(await talosAnswers(nodes[0]!, await talosAdmin(now.bundle))).toBe('ok')
@@ -311,21 +319,11 @@ describe('failures during a rotation', () => {
     async (what) => {
       const { id, nodes } = await ready(2)
       const old = await escrowed(id)
-      let isCut = false
-      let isHeld = true
-      atEffect = (name, when) => {
-        if (!isHeld || name !== `rotate-switch/${nodes[1]!.id}` || when !== 'before') return
-        isCut = true
-        throw new Error('Held')
-      }
+      const held = holdAt(`rotate-switch/${nodes[1]!.id}`, 'before')
       const { id: operation } = await rotate(id, what)
-      await world.until(
-        async () => isCut,
-        (cut) => cut,
-      )
+      await held.reached()
       expect((await admin.call(operationCancel, { params: { id: operation } })).status).toBe(200)
-      isHeld = false
-      atEffect = () => undefined
+      held.release()
       const ended = await world.ended(operation, 90_000)
       expect(ended).toMatchObject({ status: 'cancelled' })
       expect(ended.steps.at(-1)).toMatchObject({ key: 'withdrawn', status: 'done' })

@@ -1,9 +1,9 @@
 import { clusterPods, type ClusterPods, type DrainEffect } from '#contract/clusters/pods.ts'
-import { type Command, objectCommand } from '../command.ts'
-import * as noun from '../nouns.ts'
-import { table } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
-import { localTime } from '../text.ts'
+import { type Command, objectCommand } from '../../command.ts'
+import * as noun from '../../nouns.ts'
+import { table } from '../../table.ts'
+import type { Terminal } from '../../terminal.ts'
+import { localTime } from '../../text.ts'
 
 const effects: Readonly<Record<DrainEffect, string>> = { moved: 'moves', stays: 'stays', lost: 'is lost', ended: 'has ended' }
 

@@ -1,9 +1,9 @@
 import { clusterHealth, type ClusterHealth, type HealthState, topicTitles } from '#contract/clusters/health.ts'
-import { type Command, objectCommand } from '../command.ts'
-import * as noun from '../nouns.ts'
-import { table } from '../table.ts'
-import type { Colour, Terminal } from '../terminal.ts'
-import { disk, words } from '../text.ts'
+import { type Command, objectCommand } from '../../command.ts'
+import * as noun from '../../nouns.ts'
+import { table } from '../../table.ts'
+import type { Colour, Terminal } from '../../terminal.ts'
+import { disk, words } from '../../text.ts'
 
 const colours: Readonly<Record<HealthState, Colour>> = { ok: 'green', attention: 'yellow', problem: 'red', unknown: 'yellow' }
 const colourOf = (is: boolean | null): Colour => (is === null ? 'yellow' : is ? 'green' : 'red')

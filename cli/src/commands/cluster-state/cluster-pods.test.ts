@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import type { Answer } from '#contract/operation.ts'
-import { startApi } from '../testing/api.ts'
-import { startCli } from '../testing/cli.ts'
-import { aCluster, id, pageOf } from '../testing/things.ts'
+import { startApi } from '../../testing/api.ts'
+import { startCli } from '../../testing/cli.ts'
+import { aCluster, id, pageOf } from '../../testing/things.ts'
 
 const pods: Answer<typeof clusterPods> = {
   items: [

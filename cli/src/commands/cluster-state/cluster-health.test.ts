@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterList } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
-import { startApi } from '../testing/api.ts'
-import { startCli } from '../testing/cli.ts'
-import { aCluster, id, pageOf } from '../testing/things.ts'
+import { startApi } from '../../testing/api.ts'
+import { startCli } from '../../testing/cli.ts'
+import { aCluster, id, pageOf } from '../../testing/things.ts'
 
 const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 const healthy: Answer<typeof clusterHealth> = {
