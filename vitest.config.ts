@@ -15,14 +15,48 @@ const room = (name: string, more: object = {}) => ({
   },
 })
 
-/** Files that take longest. */
-const long = ['screens.e2e', 'kill-before', 'kill-after', 'early-signals', 'two-processes', 'leave/leaving', 'create/faults', 'engine/queue']
+/** Files that take longest, in this order. */
+const long = [
+  'screens.e2e',
+  'first-path.e2e',
+  'faults/life',
+  'kill-configurations',
+  'two-processes',
+  'kill-before',
+  'kill-after',
+  'kill-pools',
+  'kill-reset',
+  'kill-deletion',
+  'many-clusters',
+  'faults/database',
+  'early-signals',
+  'snapshots/restore',
+  'create/faults',
+  'rotate/rotate',
+  'whole/overtaken',
+  'leave/leaving',
+  'members/leaving',
+  'src/main',
+  'engine/queue',
+  'commands/backup',
+  'talos-fleet/contact',
+  'pools/simulated',
+  'members/growing',
+  'members/interplay',
+  'restoration/restoration',
+  'joining/joining',
+  'tools/patterns',
+  'simulator/src/configured',
+]
 
 /** Starts the longest files first. A long file that started last would run alone at the end and leave a processor idle. */
 class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => Number(long.some((name) => moduleId.includes(name)))
-    return Promise.resolve(files.toSorted((a, b) => a.project.name.localeCompare(b.project.name) || isLong(b) - isLong(a)))
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = long.findIndex((name) => moduleId.includes(`${name}.`))
+      return at === -1 ? long.length : at
+    }
+    return Promise.resolve(files.toSorted((a, b) => place(a) - place(b) || a.project.name.localeCompare(b.project.name)))
   }
 }
 

@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres, systemPostgres } from './postgres.mjs'
 import { registerRows, unshown } from './specification.mjs'
-import { filesForAllStatements } from './statements.mjs'
+import { filesForAllStatements, prepareAll } from './statements.mjs'
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
 const only = process.argv.slice(2)
@@ -23,9 +23,11 @@ const total = { passed: 0, failed: 0, skipped: 0 }
 const passedTitles = []
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
 
+const isAsked = (name) => only.length === 0 || only.some((o) => name.includes(o))
+
 /** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. Returns the report of a vitest run. */
 function suite(name, command, args, env = {}) {
-  if (only.length > 0 && !only.some((o) => name.includes(o))) return null
+  if (!isAsked(name)) return null
   console.log(`\n── ${name}`)
   const began = Date.now()
   const report = join(reports, `${rows.length}.json`)
@@ -51,8 +53,16 @@ function suite(name, command, args, env = {}) {
   return counted
 }
 
+/** Counts a check that isn't a command as one test, which failed if there are complaints. */
+function count(name, complaints, what, began) {
+  const state = complaints.length > 0 ? 'failed' : 'passed'
+  for (const complaint of complaints) failures.push(`${name}: ${complaint}`)
+  total[state] += 1
+  rows.push([name, state, what, began === undefined ? '' : `${((Date.now() - began) / 1000).toFixed(1)} s`])
+}
+
 function skip(name, install) {
-  if (only.length > 0 && !only.some((o) => name.includes(o))) return
+  if (!isAsked(name)) return
   const failing = process.env.TEST_NOTHING_SKIPPED === '1'
   total[failing ? 'failed' : 'skipped'] += 1
   rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, ''])
@@ -67,28 +77,38 @@ suite('types', node, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'])
 suite('types of the console', node, ['node_modules/typescript/bin/tsc', '-p', 'console/tsconfig.json'])
 suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
 suite('format', 'node_modules/.bin/oxfmt', ['--check'])
-for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli']) suite(room, node, vitest('--project', room))
+// One run for all rooms without a database, so that no processor is idle at the end of each. Three workers on two processors, as below.
+const rooms = ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli'].filter((room) => isAsked(room))
+if (rooms.length > 0) suite(rooms.join(', '), node, vitest('--maxWorkers', '3', ...rooms.flatMap((room) => ['--project', room])))
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
 // Three workers on two processors, because many of these tests wait for simulated machines and use no processor time meanwhile.
 const onEmbedded = suite('backend', node, vitest('--project', 'backend', '--maxWorkers', '3'), { TEST_STATEMENTS: statements })
-/** The test files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
-function filesAgain() {
-  if (!onEmbedded) return []
-  const milliseconds = new Map(onEmbedded.testResults.map((file) => [relative('.', file.name), file.endTime - file.startTime]))
-  const { kept, count } = filesForAllStatements(statements, milliseconds)
-  console.log(`\n${kept.length} of ${milliseconds.size} files send every one of the ${count} statements`)
-  return kept
-}
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
   suite('backend on the given PostgreSQL', node, vitest('--project', 'backend'))
 } else if (postgres) {
-  if (only.length === 0 || only.some((o) => 'backend on PostgreSQL'.includes(o))) {
+  const name = `backend on PostgreSQL ${postgres.version}`
+  if (isAsked(name)) {
     const server = await startPostgres(postgres)
-    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend', '--maxWorkers', '3', ...filesAgain()), {
-      TEST_DATABASE_URL: server.url,
-    })
+    const again = ['--project', 'backend', '--maxWorkers', '3']
+    // All files, or those that together send the statements of the first run.
+    let toPrepare = []
+    if (onEmbedded) {
+      const milliseconds = new Map(onEmbedded.testResults.map((file) => [relative('.', file.name), file.endTime - file.startTime]))
+      const chosen = filesForAllStatements(statements, milliseconds)
+      console.log(
+        `\n${chosen.kept.length} of ${milliseconds.size} files send ${chosen.count - chosen.toPrepare.length} of the ${chosen.count} statements again`,
+      )
+      again.push(...chosen.kept)
+      toPrepare = chosen.toPrepare
+    }
+    suite(name, node, vitest(...again), { TEST_DATABASE_URL: server.url })
+    if (toPrepare.length > 0) {
+      const began = Date.now()
+      const refused = await prepareAll(server.url, toPrepare)
+      count(`statements on PostgreSQL ${postgres.version}`, refused, `${toPrepare.length} other statements parsed and planned`, began)
+    }
     await server.stop()
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
@@ -101,9 +121,8 @@ else skip('browser', 'apt-get install chromium')
 // Only after a run of all suites: otherwise many statements would have no test that passed.
 if (only.length === 0 && browser) {
   const numbers = unshown(registerRows(readFileSync('docs/specification.md', 'utf8')), passedTitles)
-  for (const number of numbers) failures.push(`specification: no passing test has ${number} in its title`)
-  total[numbers.length > 0 ? 'failed' : 'passed'] += 1
-  rows.push(['specification', numbers.length > 0 ? 'failed' : 'passed', `${numbers.length} statements without a passing test or a decision`, ''])
+  const missing = numbers.map((number) => `no passing test has ${number} in its title`)
+  count('specification', missing, `${numbers.length} statements without a passing test or a decision`)
 }
 
 for (const folder of [reports, statements]) rmSync(folder, { recursive: true, force: true })

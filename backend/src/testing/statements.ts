@@ -1,6 +1,6 @@
 /**
  * Records the SQL statements that the product sends in a test file, in the folder `TEST_STATEMENTS`. `npm test` uses the records to
- * choose the test files of its second run, on another PostgreSQL: the chosen files together send every statement (`tools/statements.mjs`).
+ * choose the test files of its second run, on another PostgreSQL (`tools/statements.mjs`).
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -31,19 +31,23 @@ function parts(text: string): string[] {
 const folder = env['TEST_STATEMENTS']
 if (folder) {
   const texts = new Set<string>()
-  const seen = new Set<string>()
+  /** A statement with each part. */
+  const seen = new Map<string, string>()
   const send = Reflect.get(Client.prototype, 'query') as (this: Client, ...args: unknown[]) => unknown
   Client.prototype.query = function query(this: Client, ...args: unknown[]) {
     const [first] = args
     const text = typeof first === 'string' ? first : (first as { text?: unknown } | undefined)?.text
     if (typeof text === 'string' && !texts.has(text) && isProduct()) {
       texts.add(text)
-      for (const part of parts(text)) seen.add(part)
+      for (const part of parts(text)) seen.set(part, text)
     }
     return send.apply(this, args)
   } as typeof Client.prototype.query
   afterAll(() => {
     const file = path.relative('.', expect.getState().testPath ?? '')
-    writeFileSync(path.join(folder, `${file.replaceAll('/', '+')}.json`), JSON.stringify({ file, statements: [...seen] }))
+    writeFileSync(
+      path.join(folder, `${file.replaceAll('/', '+')}.json`),
+      JSON.stringify({ file, statements: [...seen].map(([part, text]) => ({ part, text })) }),
+    )
   })
 }

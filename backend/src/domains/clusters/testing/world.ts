@@ -4,7 +4,7 @@
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, vi } from 'vitest'
 import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
 import type { Cluster, NewClusterAsked } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
@@ -111,6 +111,8 @@ export async function clusterWorld({
   talos = 'v1.13.9',
   environment = {},
 }: WorldOptions = {}): Promise<ClusterWorld> {
+  // Longer than the limit of `until`, whose error says what it waited for.
+  vi.setConfig({ testTimeout: 90_000 })
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
   writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })
