@@ -62,7 +62,6 @@ const declared: readonly Operation[] = [
   changes,
   health,
   pods,
-  pods,
   stores,
   backups,
   snapshots,

@@ -30,7 +30,7 @@ const certificateColumns = columns<ClusterCertificate>([
     card: 'fact',
     cell: (c) => (c.node_id === null ? <span className="t3">The cluster</span> : <a href={paths.server(c.node_id)}>{c.name}</a>),
   },
-  { id: 'renewed', head: 'Renewed by', width: 150, from: 'md', cell: (c) => renewers[c.renewed_by] },
+  { id: 'renewed', head: 'Renewed by', width: 176, from: 'md', cell: (c) => renewers[c.renewed_by] },
   { id: 'ends', head: 'Ends', width: 120, from: 'sm', cell: (c) => (c.ends_at === null ? <span className="t3">Unknown</span> : <Time at={c.ends_at} />) },
   {
     id: 'state',
