@@ -6,7 +6,9 @@ import { errors } from '#contract/errors.ts'
 import { errorsOf, takesBody } from '#contract/operation.ts'
 import { startBackend } from '../testing/backend.ts'
 import { openapiDocument } from './openapi.ts'
-import { bodies, meanings, objects } from './openapi-words.ts'
+import { bodies } from './words/bodies.ts'
+import { meanings } from './words/meanings.ts'
+import { objects } from './words/objects.ts'
 
 const document = openapiDocument('1.2.3')
 

@@ -5,7 +5,9 @@ import { allOperations, variantsOf } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
 import { joinPath } from '#contract/join-tokens.ts'
 import { answersWith, errorsOf, type Operation, takesBody } from '#contract/operation.ts'
-import { bodies, meanings, objects } from './openapi-words.ts'
+import { bodies } from './words/bodies.ts'
+import { meanings } from './words/meanings.ts'
+import { objects } from './words/objects.ts'
 
 type Json = Record<string, unknown>
 
