@@ -15,7 +15,7 @@ export const ServerExtensions = z.object({
 export type ServerExtensions = z.infer<typeof ServerExtensions>
 
 export const clusterExtensions = operation('clusterExtensions', 'GET /v1/clusters/{id}/extensions', 'clusters:read', {
-  summary: 'The extensions and kernel arguments of the image that each server of a cluster runs, asked now.',
+  summary: 'The extensions and kernel arguments of the image that each server of a cluster runs, read now.',
   answer: z.object({ items: z.array(ServerExtensions) }),
   errors: ['cluster_not_ready'],
 })

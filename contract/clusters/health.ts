@@ -53,7 +53,7 @@ const VersionHealth = z.object({
   newest: z.string(),
   /** Version to which the cluster can be upgraded next; null if there is no newer one. */
   next: z.nullable(z.string()),
-  /** What has to be upgraded before there is a `next`; null: nothing. */
+  /** What must be upgraded before a `next` is possible; null if nothing. */
   after: z.nullable(z.enum(['talos', 'kubernetes'])),
   /** Why `next` is not `newest`, or why the version needs attention. */
   reason: z.nullable(z.string()),

@@ -22,7 +22,7 @@ import { serve } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
 import { backupPassphrase } from './own-backup.ts'
 import { begin, installation, nowOf, scheduleQueue, scopeOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
-import { presentSchedule } from './present.ts'
+import { presentBackup, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
 import * as store from './store.ts'
 
@@ -38,22 +38,6 @@ export function backupRoutes(app: FastifyInstance, backups: Backups): void {
 }
 
 export type Backups = ReturnType<typeof backups>
-
-const present = (row: store.SnapshotRow): Backup => ({
-  id: row.id,
-  store: { id: row.store_id, name: row.store_name },
-  key: row.object_key,
-  status: row.status,
-  reason: row.reason,
-  made_by: row.made_by,
-  created_by: row.created_by,
-  taken_at: row.taken_at?.toISOString() ?? null,
-  size_bytes: row.stored_bytes,
-  verified_at: row.verified_at?.toISOString() ?? null,
-  version: row.version,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
-})
 
 export function backups(parts: SnapshotParts) {
   const { db, clock, record, engine, stores } = parts
@@ -73,11 +57,11 @@ export function backups(parts: SnapshotParts) {
   return {
     async list(query: Input<typeof backupList>['query']): Promise<Page<Backup>> {
       const { rows, total } = await store.backupPage(db, query)
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+      return { items: rows.map(presentBackup), page: query.page, per_page: query.per_page, total }
     },
 
     /** @throws Problem not_found */
-    get: async (id: string): Promise<Backup> => present(own(await store.find(db, id))),
+    get: async (id: string): Promise<Backup> => presentBackup(own(await store.find(db, id))),
 
     /** @throws Problem not_found for the store; transition_refused without a passphrase */
     async create(caller: Caller, storeId: string): Promise<Backup> {
@@ -85,7 +69,7 @@ export function backups(parts: SnapshotParts) {
       return inTransaction(db, async (tx) => {
         const row = await begin(parts, tx, caller, { cluster: null, storeId, madeBy: 'request' })
         await record(tx, caller, { action: 'installation.backup_requested', target, after: { store: row.store_name } })
-        return present(row)
+        return presentBackup(row)
       })
     },
 

@@ -55,7 +55,7 @@ const take = async (store_id: string): Promise<Snapshot> => {
   await world.ended(id, 120_000)
   return get(id)
 }
-/** Waits until this attempt has failed, and moves the clock over the pause after it. */
+/** Waits until this attempt has failed, and advances the clock past the delay after it. */
 async function overPause(id: string, attempt: number): Promise<Snapshot> {
   const shown = await world.until(
     () => get(id),

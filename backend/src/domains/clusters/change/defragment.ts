@@ -8,10 +8,10 @@ import { etcdHealthy, etcdReports, leaderLast, type MemberReport } from './share
 
 const titles = changeTable.clusterDefragment.steps
 
-/** A member without space has an alarm, for which it is defragmented. So only members that don't answer are a reason against it. */
+/** The members that don't answer, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
 const silentOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.sizeBytes === null).map((r) => `${r.name}: ${r.problem}`))
 
-/** Clearing the alarms clears this one too (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would go on with different data in its members. */
+/** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */
 const corruptOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
 
 const namesOf = (reports: readonly MemberReport[]): string => listed(reports.map((r) => r.name))
@@ -46,7 +46,7 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
   steps: {
     async defragment(turn, { key, nodeId }) {
       const { node_id } = memberOf(turn, nodeId!)
-      // A member that is defragmented answers nothing, which must not cost the quorum.
+      // A member does not answer while it is defragmented, so the others must answer to keep the quorum.
       const silent = silentOf(await etcdReports(viewOf(turn)))
       if (silent !== '') return { waiting: silent, isSafe: true }
       // Safe to repeat after a crash: a second defragmentation has little to do.

@@ -45,7 +45,7 @@ test('a pod whose container waits or has ended shows the reason of Kubernetes an
   expect(readPod(pod({ status: notReady }), ids)).toMatchObject({ state: 'Running', ready: false, reason: 'containers with unready status: [web]' })
 })
 
-test('a pod that no node takes, is evicted, ends or has ended says so', () => {
+test('an unschedulable, evicted, terminating or finished pod shows its state', () => {
   const unscheduled = { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available: 3 Insufficient memory.' }] }
   expect(readPod(pod({ spec: { nodeName: undefined }, status: { ...unscheduled, containerStatuses: undefined } }), ids)).toMatchObject({
     node: null,

@@ -1,4 +1,4 @@
-/** The pods of a cluster, asked of its Kubernetes API at the moment of the call. */
+/** The pods of a cluster, read from its Kubernetes API during the call. */
 import { type ClusterPod, type ClusterPods, mostListedPods } from '#contract/clusters/pods.ts'
 import { Problem } from '#contract/errors.ts'
 import { isRecord, KubernetesError, printable, within } from '../../../kubernetes/client.ts'
@@ -8,7 +8,7 @@ import { drainEffectOf } from '../pods.ts'
 import * as store from '../store.ts'
 import { mostPods } from './ask-kubernetes.ts'
 
-/** Limit in ms of the whole question. A cluster with 10,000 pods sends 40 pages. */
+/** Time limit of the whole request, in ms. A cluster with 10,000 pods sends 40 pages. */
 const wholeMs = 15_000
 
 /**
@@ -49,7 +49,7 @@ export async function clusterPodsNow(
     )
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
-    throw new Problem('server_unreachable', `The Kubernetes API of ${row.name} does not say what runs: ${error.message}`)
+    throw new Problem('server_unreachable', `The pods can't be read from the Kubernetes API of ${row.name}: ${error.message}`)
   }
   const inOrder = (pods: ClusterPod[]) => pods.toSorted((a, b) => a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name))
   return {

@@ -55,7 +55,7 @@ interface PodsTabProps {
   onServer: (server: string) => void
 }
 
-/** What runs where: the pods of a cluster, those that are not ready first. Asked again while it is shown, because Kubernetes sends no events to Steelyard. */
+/** What runs where: the pods of a cluster, those that are not ready first. Read again while it is shown, because Kubernetes sends no events to Steelyard. */
 export default function PodsTab({ cluster, q, server, onQ, onServer }: PodsTabProps) {
   const { data, error, refetch } = useQuery({
     ...query(clusterPods, { params: { id: cluster.id }, query: { ...(q !== '' && { q }), ...(server !== undefined && { node_id: server }) } }),

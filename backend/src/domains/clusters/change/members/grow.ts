@@ -6,7 +6,7 @@ import * as store from '../../store.ts'
 import type { ChangeKind } from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
-import { endJoining, joining } from './joining.ts'
+import { endJoining, joining, joinWith } from './joining.ts'
 import { checked, etcdCheck, kubernetesCheck, outlookOf, whyNoMember } from './outlook.ts'
 import { sealedPatches } from './patched.ts'
 
@@ -39,6 +39,6 @@ export const grow: ChangeKind<ChangeOf<'grow'>> = {
     }
   },
   begin: (tx, begun) => reserve(tx, begun, begun.change.servers),
-  steps: { config: step, apply: step, install: step, boot: step, etcd: step, join: step },
+  steps: joinWith(step),
   end: (tx, turn, how) => endJoining(tx, turn, idsOf(turn.change), how),
 }

@@ -1,4 +1,5 @@
 /** Steps of a server that joins a running cluster. The server's own reconciler (`member/`) does the work; the change starts it and follows its progress. */
+import { joiningSteps } from '#contract/clusters/steps.ts'
 import { system } from '../../../../http/caller.ts'
 import type { Tx } from '../../../../db/db.ts'
 import type { Place } from '../../../../db/columns.ts'
@@ -8,7 +9,7 @@ import { memberKey, memberQueue } from '../../parts.ts'
 import { placesOf } from '../../plan.ts'
 import { lateReason } from '../../create/bring-up.ts'
 import * as store from '../../store.ts'
-import { type ChangeTurn, kubernetes, prefixOf, type StepAt, type StepResult, write } from '../frame.ts'
+import { type ChangeKind, type ChangeTurn, kubernetes, prefixOf, type StepAt, type StepResult, write } from '../frame.ts'
 
 /** Polling interval in ms while a server's own reconciler works. */
 export const followMs = 500
@@ -64,6 +65,10 @@ interface Joining {
   /** Whether a cancel removes a server that has not joined yet. Otherwise the server joins. */
   readonly isTakenBack: boolean
 }
+
+/** The steps of servers that join, which all call `run`. */
+export const joinWith = <C>(run: ChangeKind<C>['steps'][string]): ChangeKind<C>['steps'] =>
+  Object.fromEntries(Object.keys(joiningSteps).map((prefix) => [prefix, run]))
 
 /** Every step of a server that joins. */
 export async function joining(turn: ChangeTurn, at: StepAt, how: Joining): Promise<StepResult> {

@@ -6,7 +6,7 @@ import { type ChangeKind, memberOf } from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
 import { joiningGroups, joiningPatienceMs, judgeJoining, reserve } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
-import { endJoining, joining } from './joining.ts'
+import { endJoining, joining, joinWith } from './joining.ts'
 import { answers, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
 import { etcdCheck, kubernetesCheck, type Outlook, outlookOf, quorumCheck } from './outlook.ts'
 import { sealedPatches } from './patched.ts'
@@ -48,12 +48,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
   begin: (tx, begun) => reserve(tx, begun, [joinerOf(begun.change, memberOf(begun.view, begun.change.node_id))]),
   steps: {
     ...departingSteps(({ keep_workload_disks }) => ({ keepsDisks: keep_workload_disks, staysReserved: false })),
-    config: step,
-    apply: step,
-    install: step,
-    boot: step,
-    etcd: step,
-    join: step,
+    ...joinWith(step),
   },
   async end(tx, turn, how) {
     await endJoining(tx, turn, [turn.change.by.node_id], how)

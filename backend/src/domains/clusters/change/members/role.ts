@@ -14,7 +14,7 @@ import { type ChangeKind, type ChangeTurn, type PlannedGroup, type StepAt, type 
 import { checkAlarms } from '../shared/etcd.ts'
 import { joiningPatienceMs } from './candidates.ts'
 import { departingGroup, departingSteps, endDeparting } from './departing.ts'
-import { followed, joining, rowOf, wakeMember } from './joining.ts'
+import { followed, joining, joinWith, rowOf, wakeMember } from './joining.ts'
 import { answerCheck, controlPlaneCheck, endpointCheck, leaversOf } from './leavers.ts'
 import { checked, etcdCheck, kubernetesCheck, outlookOf } from './outlook.ts'
 
@@ -135,12 +135,7 @@ export const role: ChangeKind<ChangeOf<'role'>> = {
   },
   steps: {
     ...departingSteps(() => ({ keepsDisks: true, staysReserved: true })),
-    config: step,
-    apply: step,
-    install: step,
-    boot: step,
-    etcd: step,
-    join: step,
+    ...joinWith(step),
   },
   end: (tx, turn) => endDeparting(tx, turn),
 }

@@ -131,7 +131,7 @@ async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[])
   }
 }
 
-/** Servers that were removed while they were silent: they are reset when they answer, for which Steelyard needs the authority that they know. */
+/** Servers that were removed by force. They are reset when they answer, for which Steelyard needs a certificate of the authority that they trust. */
 function leftBehind({ members }: Pick<store.State, 'members'>): string[] {
   const gone = members.filter((m) => m.wanted === 'released' && m.released_at === null && m.wiped_at === null).map((m) => m.name)
   if (gone.length === 0) return []

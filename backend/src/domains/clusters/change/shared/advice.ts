@@ -1,7 +1,7 @@
 /** What a user can do about a step that did not end in its time. */
 import { prefixOf } from '../frame.ts'
 
-const settle = 'Settle that, then retry'
+const settle = 'Solve this problem, then retry'
 
 const adviceFor: Readonly<Record<string, string>> = {
   drain: 'Let these pods be moved, or end them yourself, then retry',
@@ -11,6 +11,6 @@ const adviceFor: Readonly<Record<string, string>> = {
   'etcd-back': 'Bring these members back, then retry',
 }
 
-/** `Not done after 21 min. cp-2 is not Ready: … Settle that, then retry` */
+/** `Not done after 21 min. cp-2 is not Ready: … Solve this problem, then retry` */
 export const overdue = (key: string, waited: string, reason: string): string =>
   `Not done after ${waited}. ${reason.replace(/\.$/, '')}. ${adviceFor[prefixOf(key)] ?? settle}`

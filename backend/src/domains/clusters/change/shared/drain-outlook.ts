@@ -1,4 +1,4 @@
-/** What will hold up the drains of a plan, so that a user knows it before anything moves: disruption budgets, and pods that nothing creates again. */
+/** Warnings of a plan about its drains: disruption budgets that block them, and pods that no controller creates again. */
 import type { Check } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/client.ts'

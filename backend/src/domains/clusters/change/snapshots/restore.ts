@@ -9,7 +9,7 @@ import { changeTable } from '#contract/clusters/changes/table.ts'
 import { listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
 import { type ChangeKind, type ChangeView, keyOf, type Planned, type PlannedGroup } from '../frame.ts'
-import { endJoining, joining } from '../members/joining.ts'
+import { endJoining, joining, joinWith } from '../members/joining.ts'
 import { joiningPatienceMs } from '../members/candidates.ts'
 import { controlPlanes, type EtcdPlace, etcdPlaces, placeChecks, snapshotChecks } from './checks.ts'
 import { beginNew, planNew } from './on-new-servers.ts'
@@ -91,12 +91,7 @@ export const restore: ChangeKind<Change> = {
     objects: objectsBack,
     stale: removeStale,
     'node-ready': nodeBack,
-    config: join,
-    apply: join,
-    install: join,
-    boot: join,
-    etcd: join,
-    join,
+    ...joinWith(join),
   },
 
   async end(tx, turn, how) {

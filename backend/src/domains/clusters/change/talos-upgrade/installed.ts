@@ -1,11 +1,11 @@
-/** Which extensions and kernel arguments the servers of a cluster have now. */
+/** The current extensions and kernel arguments of a cluster's servers. */
 import { Problem } from '#contract/errors.ts'
 import type { ServerExtensions } from '#contract/clusters/extensions.ts'
 import { chosenIn } from '../../../images/installers.ts'
 import type { ChangeView } from '../frame.ts'
 import { lookAtAll } from './checks.ts'
 
-/** Asks every machine for its schematic, and the image factory once for each of them. Changes nothing. */
+/** Reads the schematic id of every machine, and each schematic once from the image factory. Changes nothing. */
 export async function installedOn(view: ChangeView): Promise<{ items: ServerExtensions[] }> {
   const { installers } = view.parts
   const looked = await lookAtAll(view)

@@ -1,4 +1,4 @@
-/** Which Talos may follow which. Pure. The health of a cluster asks the same rules for the next version. */
+/** Allowed upgrades of Talos. Pure. The health of a cluster uses the same rules for the next version. */
 import { kubernetesProblem, upgradeProblem } from '#talos/versions.ts'
 
 interface TalosPath {
