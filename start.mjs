@@ -66,7 +66,15 @@ async function step(title, command, args) {
 const lock = hashOf(['package-lock.json', '.npmrc'])
 if (stampOf('installed') !== lock) {
   rmSync(join(stamps, 'installed'), { force: true })
-  await step('Installing packages (once, about half a minute)', 'npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'])
+  // The build needs the development packages, which npm leaves out if NODE_ENV is `production`.
+  await step('Installing packages (once, about half a minute)', 'npm', [
+    'ci',
+    '--include=dev',
+    '--ignore-scripts',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+  ])
   stamp('installed', lock)
 }
 
