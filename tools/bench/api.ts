@@ -32,7 +32,7 @@ async function load(
 ): Promise<Load> {
   let clients = 0
   const before = usage(pid)
-  const { requests, duration, non2xx } = await autocannon({
+  const { requests, duration, non2xx, statusCodeStats } = await autocannon({
     url,
     headers,
     connections: 10,
@@ -44,7 +44,7 @@ async function load(
       },
     }),
   })
-  if (non2xx > 0) throw new Error(`${url} answered ${non2xx} requests with an error`)
+  if (non2xx > 0) throw new Error(`${url} answered ${non2xx} of ${requests.total} requests with an error: ${JSON.stringify(statusCodeStats)}`)
   const cpuSeconds = usage(pid).cpuSeconds - before.cpuSeconds - idle * duration
   return { perSecond: requests.total / duration, cpuMicros: (cpuSeconds / requests.total) * 1e6 }
 }
