@@ -153,6 +153,8 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     })
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
+    // While the user signs in. If it fails, the list reads them itself.
+    await domains.servers.prepareList().catch(() => undefined)
   }
   // Starts after the app, because reading ten thousand servers would delay it by a second.
   if (reconciles) {

@@ -47,7 +47,7 @@ test('requests beyond the limit of concurrent requests get Retry-After', async (
 
 test('reads are refused while the event loop is late, and answered when it is idle again', async () => {
   // The limit is below the interval of the measurements, which isn't part of the delay.
-  const own = await startBackend({ limits: { ...defaultLimits, delayMs: 90 } })
+  const own = await startBackend({ limits: { ...defaultLimits, delayMs: 50 } })
   const status = async () => (await own.app.inject({ url: '/v1/installation' })).statusCode
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900)
   await expect.poll(status, { interval: 10, timeout: 3_000 }).toBe(503)

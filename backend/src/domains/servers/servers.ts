@@ -23,6 +23,7 @@ import type { ClusterAccess, ForClusters } from './for-clusters.ts'
 import { forCommitments } from './for-commitments.ts'
 import { addressesOf } from './list/addresses.ts'
 import { catalogue } from './list/catalogue.ts'
+import type { ServerPage } from './list/kept.ts'
 import { summarize } from './list/summary.ts'
 import { present } from './present.ts'
 import { adding, addingQueue, stepOf } from './register/adding.ts'
@@ -54,8 +55,9 @@ export function servers(parts: ServerParts) {
   const listed = catalogue(parts)
   const rosterOf = rosters()
   const firstList = Promise.withResolvers<void>()
+  let hasSentList = false
   let quiet: Promise<void> | undefined
-  /** Waits for the first list, because reading many servers for the contacts would delay it. */
+  /** Waits until the first list was sent, because reading many servers for the contacts would delay it. */
   const untilFirstList = async (): Promise<void> => {
     if ((await store.count(db)) > quicklyRead) await Promise.race([firstList.promise, clock.sleep(firstListMs)])
   }
@@ -71,7 +73,18 @@ export function servers(parts: ServerParts) {
     ...forCommitments(parts),
 
     /** A page as JSON text. Each server is serialised once per change. */
-    list: (query: Input<typeof serverList>['query']) => listed.page(query).finally(() => firstList.resolve()),
+    async list(query: Input<typeof serverList>['query']): Promise<ServerPage> {
+      const page = await listed.page(query)
+      if (hasSentList) return page
+      const onSent = () => {
+        page.onSent?.()
+        hasSentList = true
+        firstList.resolve()
+      }
+      return { ...page, onSent }
+    },
+    /** Reads the first page of the list before it is asked for. */
+    prepareList: () => listed.prepare(),
 
     /** @throws Problem not_found */
     async get(id: string): Promise<Server> {

@@ -174,14 +174,17 @@ test('a list contains the committed changes of all processes, in whatever order 
   ])
 })
 
-test('the first page is the same while a process is still loading the list and afterwards', async () => {
-  await buildServer(backend, { name: 'a-removed-one', status: 'deleted', removed_at: new Date() })
+test.each(['read before', 'changed since'])('the first page is the same while a process is still loading the list and afterwards, %s', async (state) => {
+  await buildServer(backend, { name: `a-removed-${state}`, status: 'deleted', removed_at: new Date() })
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
+  await other.domains.servers.prepareList()
+  if (state === 'changed since') await backend.platform.db.updateTable('server').set({ serial: state }).where('id', '=', ids[0]!).execute()
   const page = () => other.app.inject({ url: `${serverList.path}?per_page=3`, headers: { authorization: `Bearer ${accessToken}` } })
   const first = await page()
   const second = await page()
   expect([second.body, second.headers['etag']]).toEqual([first.body, first.headers['etag']])
+  expect(first.body.includes('"changed since"')).toBe(state === 'changed since')
   expect(first.json<{ total: number }>().total).toBe(5)
 })
 

@@ -17,6 +17,8 @@ type Query = Input<typeof serverList>['query']
 
 /** Number of servers per read at the start; other requests are answered between the reads. */
 const portion = 40
+/** Number of servers that are read before the first list is asked for. */
+const mostPrepared = 100
 const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Limits of the caches of pages and of search results. Pages are cached because most requests are equal and joining a page costs as much as sending it. */
 const mostPageBytes = 8 * 1024 ** 2
@@ -70,6 +72,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   /** The first page, if it is being read. */
   let first: Promise<ServerPage> | undefined
   let hasReadFirst = false
+  /** The first servers by name, read at the start, and the snapshot before that. */
+  let prepared: { readonly at: string; readonly servers: Awaited<ReturnType<typeof readFirst>> } | undefined
   const loadAll = async (): Promise<void> => {
     const contacts = await store.contactsOf(db)
     for (let last = lowestId; ;) {
@@ -91,6 +95,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       for (const { server_id, at } of contacts) contacted(server_id, at)
     }
     seen = now
+    prepared = undefined
   }
 
   let running: Promise<void> | undefined
@@ -162,26 +167,43 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     return joined(entries, { needles, fields: query.fields, page, per_page, total }, isKept)
   }
 
-  /** The first page of the list while the servers are still being read (about a second for ten thousand servers). */
-  const firstPage = async (query: Query): Promise<ServerPage> => {
-    const { rows, total } = await store.firstByName(db, query.per_page)
-    const ids = rows.map((r) => r.id)
-    const contacts = await store.contactsOf(db, ids)
-    const entries = rows.map((row) => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 }))
-    return joined(entries, { needles: [], fields: query.fields, page: 1, per_page: query.per_page, total }, true)
+  const readFirst = async (most: number) => {
+    const { rows, total } = await store.firstByName(db, most)
+    const contacts = await store.contactsOf(
+      db,
+      rows.map((r) => r.id),
+    )
+    return { entries: rows.map((row): Kept => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 })), total }
+  }
+  /** The first page of the list while the servers are still being read (about a second for ten thousand servers). They are read after the page was sent. */
+  const firstPage = async ({ per_page, fields }: Query): Promise<ServerPage> => {
+    const early = prepared
+    prepared = undefined
+    const isCurrent = early !== undefined && per_page <= mostPrepared && (await isUnchanged(early.at))
+    const { entries, total } = isCurrent ? early.servers : await readFirst(per_page)
+    const page = joined(entries.slice(0, per_page), { needles: [], fields, page: 1, per_page, total }, true)
+    return { ...page, onSent: (): void => void refresh().catch(() => undefined) }
+  }
+  const isUnchanged = async (since: string): Promise<boolean> => {
+    if ((await store.snapshot(pool)) === since) return true
+    const { rows, contacts } = await store.changesSince(db, since)
+    return rows.length + contacts.length === 0
   }
   const isFirst = (query: Query): boolean =>
     query.page === 1 && !query.q && (query.sort ?? serverList.list.order) === 'name' && filtersOf(serverList.list).every(([key]) => query[key] === undefined)
 
   return {
+    /** Reads the first servers before somebody asks for them: the first read after a start takes much longer than later ones. */
+    async prepare(): Promise<void> {
+      const at = await store.snapshot(pool)
+      const servers = await readFirst(mostPrepared)
+      if (!hasReadFirst && seen === undefined) prepared = { at, servers }
+    },
     async page(query: Query): Promise<ServerPage> {
       // The first page is read by itself only once, because each such query delays the reading of all servers.
       if (seen === undefined && !hasReadFirst && isFirst(query)) {
         hasReadFirst = true
-        first = firstPage(query).finally(() => {
-          first = undefined
-          void refresh().catch(() => undefined)
-        })
+        first = firstPage(query).finally(() => (first = undefined))
         return first
       }
       await refresh()

@@ -147,7 +147,7 @@ export function joined(
   }
   bytes.write(tail, at)
   const etag = `W/"${hash('sha256', digests, 'base64url').slice(0, 22)}"`
-  return { bytes, etag, onSent: isReused ? () => void (spare.length < mostSpare && spare.push(memory)) : undefined }
+  return { bytes, etag, onSent: isReused ? (): void => void (spare.length < mostSpare && spare.push(memory)) : undefined }
 }
 
 export const serverOf = ({ json }: Kept): Server => JSON.parse(`${json.toString()}}`) as Server
