@@ -95,6 +95,9 @@ export const patchRemove = operation('patchRemove', 'DELETE /v1/nodes/{id}/patch
   errors: ['patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 
+/** Whether any of these servers gets a patch together with its cluster. Such a call also needs the scope of `patchCreate`. */
+export const hasPatches = (servers: readonly { readonly patch?: unknown }[]): boolean => servers.some(({ patch }) => patch !== undefined)
+
 export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })
 export type PatchProblem = z.infer<typeof PatchProblem>
 

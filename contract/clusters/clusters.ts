@@ -191,7 +191,7 @@ const calls = callsOf('cluster', '/v1/clusters', { read: 'clusters:read', write:
 export const clusterList = calls.list(clusters, 'Clusters.')
 export const clusterGet = calls.get('One cluster.')
 export const clusterCreate = operation('clusterCreate', 'POST /v1/clusters', 'clusters:write', {
-  summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction.',
+  summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction. Servers with patches also need servers:write.',
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
   errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],

@@ -82,7 +82,10 @@ test('the lifecycle service installs a pulled image while the machine runs, and 
     return undefined
   }
   await expect(upgrade()).rejects.toThrow('not found in containerd store')
-  for await (const part of createClient(ImageService, transport).pull({ imageRef: image })) expect(part.response.case).toBe('name')
+  const pull = async () => (await Array.fromAsync(createClient(ImageService, transport).pull({ imageRef: image }))).map((part) => part.response.case)
+  expect(await pull()).toEqual(['pullProgress', 'pullProgress', 'pullProgress', 'pullProgress', 'pullProgress', 'name'])
+  // An image that the machine has is not pulled again.
+  expect(await pull()).toEqual(['name'])
   await addFault(worker!, { kind: 'fail-upgrade', times: 1 })
   expect(await upgrade()).toBe(1)
   expect(await upgrade()).toBe(0)

@@ -1,12 +1,15 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, test } from 'vitest'
-import { ImageService, LifecycleService } from '../proto/gen/machine/lifecycle_pb.ts'
+import { ImageService, ImageServicePullLayerProgress_Status as Layer, LifecycleService } from '../proto/gen/machine/lifecycle_pb.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
 import { usePeers } from '../testing/peers.ts'
 
 const { maintenance } = usePeers()
 const image = 'factory.example/metal-installer/abc:v1.13.9'
 const message = (value: string) => ({ progress: { response: { case: 'message' as const, value } } })
+const layer = (layerId: string, status: Layer, offset = 0, total = 0) => ({
+  response: { case: 'pullProgress' as const, value: { layerId, progress: { status, offset: BigInt(offset), total: BigInt(total) } } },
+})
 const exit = (value: number) => ({ progress: { response: { case: 'exitCode' as const, value } } })
 
 describe('upgrade', () => {
@@ -17,6 +20,12 @@ describe('upgrade', () => {
         async *pull({ containerd, imageRef }) {
           asked.push([containerd?.driver, containerd?.namespace, imageRef])
           yield { response: { case: 'pullProgress' as const, value: {} } }
+          yield layer('a', Layer.DOWNLOADING, 10, 40)
+          yield layer('b', Layer.DOWNLOADING, 30, 60)
+          // A layer that has arrived is reported without its size.
+          yield layer('a', Layer.DOWNLOAD_COMPLETE)
+          yield layer('b', Layer.DOWNLOAD_COMPLETE)
+          yield layer('a', Layer.EXTRACTING)
           yield { response: { case: 'name' as const, value: imageRef } }
         },
       })
@@ -28,8 +37,19 @@ describe('upgrade', () => {
         },
       })
     })
-    await client.pullInstaller(image)
-    await client.writeInstaller(image)
+    const seen: unknown[] = []
+    const onProgress = async (progress: object) => void seen.push(Object.values(progress))
+    await client.pullInstaller(image, { onProgress })
+    await client.writeInstaller(image, { onProgress })
+    expect(seen).toEqual([
+      ['downloading', 0, 0],
+      ['downloading', 10, 40],
+      ['downloading', 40, 100],
+      ['downloading', 70, 100],
+      ['unpacking'],
+      ['unpacking'],
+      ['writing', 'copying'],
+    ])
     expect(asked).toEqual([[1, 1, image], image])
   })
 

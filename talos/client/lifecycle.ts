@@ -1,6 +1,11 @@
 /** Upgrade and rollback of an installed machine, and the state that they depend on. Every function throws TalosError only. */
 import { ContainerDriver, ContainerdNamespace } from '../proto/gen/common/common_pb.ts'
-import { ImageService, LifecycleService } from '../proto/gen/machine/lifecycle_pb.ts'
+import {
+  type ImageServicePullProgress,
+  ImageService,
+  ImageServicePullLayerProgress_Status as Layer,
+  LifecycleService,
+} from '../proto/gen/machine/lifecycle_pb.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
 import { type CallContext, type CallOptions, count, maxItems, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
@@ -24,6 +29,29 @@ const mostBootIdBytes = 256
 /** Maximum number of the installer's last lines in the message of a failure. */
 const mostSaid = 3
 
+/** What a machine says while it pulls and writes an installer. Bytes are those of the layers that the machine has begun. `said`: the installer's last line. */
+export type InstallerProgress =
+  | { readonly doing: 'downloading'; readonly doneBytes: number; readonly totalBytes: number }
+  | { readonly doing: 'unpacking' }
+  | { readonly doing: 'writing'; readonly said: string }
+
+export type OnProgress = (progress: InstallerProgress) => Promise<void>
+type WithProgress = CallOptions & { readonly onProgress?: OnProgress }
+
+/** Sums the layers of a pull up (Talos `internal/pkg/containers/image/progress/pull_progress.go`). A layer that has arrived is reported without its size, and may then be unpacked while others are still downloaded. */
+function pullProgress(): (one: ImageServicePullProgress) => InstallerProgress {
+  const layers = new Map<string, { done: number; total: number }>()
+  return ({ layerId, progress }) => {
+    const before = layers.get(layerId)
+    if (progress?.status !== Layer.DOWNLOADING) layers.set(layerId, { done: before?.total ?? 0, total: before?.total ?? 0 })
+    else if (before || layers.size < maxItems) layers.set(layerId, { done: count(progress.offset, 'pulled bytes'), total: count(progress.total, 'layer size') })
+    const all = [...layers.values()]
+    const sum = (of: (layer: { done: number; total: number }) => number) => all.reduce((bytes, layer) => bytes + of(layer), 0)
+    const [doneBytes, totalBytes] = [sum((l) => l.done), sum((l) => l.total)]
+    return doneBytes < totalBytes || totalBytes === 0 ? { doing: 'downloading', doneBytes, totalBytes } : { doing: 'unpacking' }
+  }
+}
+
 export function lifecycleCalls(connection: CallContext) {
   return {
     /**
@@ -36,11 +64,14 @@ export function lifecycleCalls(connection: CallContext) {
     },
 
     /** Pulls an installer, since Talos 1.13. A repeated pull is short. */
-    async pullInstaller(image: string, options: CallOptions = {}): Promise<void> {
+    async pullInstaller(image: string, { onProgress, ...options }: WithProgress = {}): Promise<void> {
       const untilMs = options.deadlineMs ?? imageDeadlineMs
+      const read = pullProgress()
       let isPulled = false
-      for await (const { response } of stream(connection, options, { untilMs }, ImageService.method.pull, { containerd, imageRef: image }))
+      for await (const { response } of stream(connection, options, { untilMs }, ImageService.method.pull, { containerd, imageRef: image })) {
         isPulled ||= response.case === 'name'
+        if (response.case === 'pullProgress') await onProgress?.(read(response.value))
+      }
       if (!isPulled) throw new TalosError('unavailable', 'the connection was lost')
     },
 
@@ -48,7 +79,7 @@ export function lifecycleCalls(connection: CallContext) {
      * Runs a pulled installer, since Talos 1.13: the image is written for the next boot, and the machine keeps running the old one.
      * @throws TalosError `other` with the installer's last lines if it fails
      */
-    async writeInstaller(image: string, options: CallOptions = {}): Promise<void> {
+    async writeInstaller(image: string, { onProgress, ...options }: WithProgress = {}): Promise<void> {
       const untilMs = options.deadlineMs ?? imageDeadlineMs
       const said: string[] = []
       let code: number | undefined
@@ -61,6 +92,7 @@ export function lifecycleCalls(connection: CallContext) {
         else if (response?.case === 'message') {
           said.push(...response.value.split('\n').filter((line) => line.trim() !== ''))
           said.splice(0, said.length - mostSaid)
+          await onProgress?.({ doing: 'writing', said: messageText(said.at(-1) ?? '', 200) })
         }
       }
       if (code === undefined) throw new TalosError('unavailable', 'the connection was lost')

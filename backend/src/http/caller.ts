@@ -1,6 +1,7 @@
 /** The caller of a use-case, as named in the audit log. */
 import { Problem } from '#contract/errors.ts'
-import type { Scope } from '#contract/permissions.ts'
+import type { Operation } from '#contract/operation.ts'
+import { permits, type Scope } from '#contract/permissions.ts'
 import type { Tx } from '../db/db.ts'
 
 /** A signed-in user, as determined by the session guard. */
@@ -32,6 +33,12 @@ export type AnonymousCaller = { readonly kind: 'anonymous'; readonly ip: string;
 export type SystemCaller = { readonly kind: 'system'; readonly name: string }
 
 export type Caller = UserCaller | AnonymousCaller | SystemCaller
+
+/** @throws Problem forbidden unless the caller has the scope */
+export function demandScope({ scopes, isToken }: UserCaller, scope: Operation['scope']): void {
+  const verdict = permits(scopes, scope)
+  if (!verdict.ok) throw new Problem('forbidden', isToken ? `The API token does not include ${scope}` : verdict.reason)
+}
 
 /**
  * Whether the caller may list and end the sessions and API tokens of a user: a session those of its own user, and `users:manage` those of everybody.

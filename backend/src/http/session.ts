@@ -8,10 +8,9 @@ import { applyHeader, SetName } from '#contract/apply/applied.ts'
 import { Problem } from '#contract/errors.ts'
 import { mayLackSecondFactor, type Operation } from '#contract/operation.ts'
 import { proofMinutes } from '#contract/people/profile.ts'
-import { permits } from '#contract/permissions.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { UserCaller } from './caller.ts'
+import { demandScope, type UserCaller } from './caller.ts'
 
 export type Authenticated = { readonly caller: UserCaller; readonly tokenEndsAt: number }
 
@@ -56,8 +55,7 @@ export function guard(app: FastifyInstance, { authenticate, lastProof, clock, lo
   const demand = async (caller: UserCaller, operation: Operation): Promise<void> => {
     if (caller.lacksSecondFactor && !mayLackSecondFactor(operation))
       throw new Problem('second_factor_required', 'Your role requires a second factor. Add one in your profile.')
-    const verdict = permits(caller.scopes, operation.scope)
-    if (!verdict.ok) throw new Problem('forbidden', caller.isToken ? `The API token does not include ${operation.scope}` : verdict.reason)
+    demandScope(caller, operation.scope)
     if (caller.isToken) {
       if (operation.session) throw new Problem('forbidden', 'An API token may not do this. Sign in to do it.')
       return

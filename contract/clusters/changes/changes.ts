@@ -7,6 +7,7 @@ import { ConfirmedDisks, DiskToConfirm } from '../../servers/disks.ts'
 import { operation } from '../../operation.ts'
 import { begun, type OperationKind } from '../../operations.ts'
 import { time } from '../../page.ts'
+import { hasPatches } from '../../patches.ts'
 import { Check, Cluster } from '../clusters.ts'
 import { Grow, Replace, Role, Shrink } from './members.ts'
 import { Configure } from './configure.ts'
@@ -83,8 +84,12 @@ export const ClusterPlan = z.object({
 })
 export type ClusterPlan = z.infer<typeof ClusterPlan>
 
+/** Whether the change brings patches to servers. These may change anything on a server, so it also needs the scope of `patchCreate`. */
+export const carriesPatches = (change: ClusterChange): boolean =>
+  change.kind === 'configure' || (change.kind === 'grow' && hasPatches(change.servers)) || (change.kind === 'replace' && hasPatches([change.by]))
+
 export const clusterPlan = operation('clusterPlan', 'POST /v1/clusters/{id}/plan', 'clusters:write', {
-  summary: 'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing.',
+  summary: 'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing. A change with patches also needs servers:write.',
   body: z.strictObject({ change: ClusterChange }),
   answer: ClusterPlan,
   errors: ['cluster_not_ready', 'not_eligible'],
@@ -99,7 +104,7 @@ export const ChangeStart = z.strictObject({
 export type ChangeStart = z.infer<typeof ChangeStart>
 
 export const clusterChange = operation('clusterChange', 'POST /v1/clusters/{id}/changes', 'clusters:write', {
-  summary: 'Change a running cluster: at once, at a given time, or in its maintenance window.',
+  summary: 'Change a running cluster: at once, at a given time, or in its maintenance window. A change with patches also needs servers:write.',
   body: z.strictObject({
     change: ClusterChange,
     /** The plan's `seen`. */

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { ContainerdNamespace } from '#talos/proto/gen/common/common_pb.ts'
-import type { ImageService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
+import { type ImageService, ImageServicePullLayerProgress_Status as Layer } from '#talos/proto/gen/machine/lifecycle_pb.ts'
 import { hasFeature } from '../config/versions.ts'
 import { isInstaller, notFoundMessage } from '../config/images.ts'
 import { TAKES } from '../machine/durations.ts'
@@ -21,15 +21,31 @@ const imagesOf = ({ images }: Machine, namespace: ContainerdNamespace): { name: 
     .filter(([name]) => (namespace === ContainerdNamespace.NS_CRI) === /\/kube-/.test(name))
     .map(([name, at]) => ({ name, digest: '', size: IMAGE_BYTES, at }))
 
-/** Pulls an image for a caller, without retries for a missing image. */
-const pull = async (machine: Machine, reference: string, signal: AbortSignal): Promise<void> => {
-  if (machine.images.has(reference)) return
-  await machine.takes(TAKES.pullImage, signal)
+/** How many parts a pull has, each with a report. */
+const PARTS = 4
+
+/** Asks the registry for an image, without retries for a missing one. */
+const resolve = async (machine: Machine, reference: string, signal: AbortSignal): Promise<void> => {
+  await machine.takes(TAKES.pullImage / PARTS, signal)
   if (machine.disk.state.faults.some(({ kind }) => kind === 'no-image'))
     throw new ConnectError(`failed to pull image "${reference}": failed to resolve image: dial tcp: i/o timeout`, Code.Unknown)
   if (!hasImage(machine, reference)) throw new ConnectError(`error pulling image: ${notFoundMessage(reference)}`, Code.NotFound)
+}
+
+/** Pulls an image for a caller, and tells how many bytes have arrived. */
+async function* pull(machine: Machine, reference: string, signal: AbortSignal): AsyncGenerator<bigint, void, undefined> {
+  if (machine.images.has(reference)) return
+  await resolve(machine, reference, signal)
+  for (let part = 1; part < PARTS; part++) {
+    yield (IMAGE_BYTES * BigInt(part)) / BigInt(PARTS)
+    await machine.takes(TAKES.pullImage / PARTS, signal)
+  }
   machine.images.set(reference, machine.world.clock.now())
 }
+
+const layer = (status: Layer, offset = 0n, total = 0n) => ({
+  response: { case: 'pullProgress' as const, value: { layerId: 'a4f1c36d8e20', progress: { status, offset, total } } },
+})
 
 /** The calls about images that every version has (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_images.go). */
 export const imageCalls: MachineCalls = {
@@ -40,7 +56,7 @@ export const imageCalls: MachineCalls = {
 
   async imagePull({ namespace, reference }, context) {
     checkNamespace(namespace)
-    await pull(machineOf(context), reference, context.signal)
+    await Array.fromAsync(pull(machineOf(context), reference, context.signal))
     return answer({})
   },
 }
@@ -62,7 +78,15 @@ export const imageService: ServiceImpl<typeof ImageService> = {
   async *pull({ imageRef }, context) {
     const machine = machineOf(context)
     newer(machine)
-    await pull(machine, imageRef, context.signal)
+    let isNew = false
+    for await (const bytes of pull(machine, imageRef, context.signal)) {
+      isNew = true
+      yield layer(Layer.DOWNLOADING, bytes, IMAGE_BYTES)
+    }
+    if (isNew) {
+      yield layer(Layer.DOWNLOAD_COMPLETE)
+      yield layer(Layer.EXTRACTING)
+    }
     yield { response: { case: 'name' as const, value: imageRef } }
   },
 }

@@ -15,18 +15,19 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
-import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { carriesPatches, clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
+import { hasPatches, patchCreate } from '#contract/patches.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { serverReset } from '#contract/servers/servers.ts'
 import { kubeconfig, talosconfig } from '#talos/access/access.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Caller, UserCaller } from '../../http/caller.ts'
+import { type Caller, demandScope, type UserCaller } from '../../http/caller.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { sweepQueue } from '../patches/drift/sweep.ts'
 import { clusterQueue, type ClusterParts, controlPlaneAddresses, demandCluster, memberKey, memberQueue, updateCluster } from './parts.ts'
@@ -67,7 +68,10 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     const { id } = await demandCluster(parts.db, params.id)
     return { items: await parts.audit.events({ kind: 'cluster', id }, 200) }
   })
-  on(clusterCreate, ({ caller, body }) => createCluster(parts, caller, body))
+  on(clusterCreate, ({ caller, body }) => {
+    if (hasPatches(body.servers)) demandScope(signedIn(caller), patchCreate.scope)
+    return createCluster(parts, caller, body)
+  })
   heavy(clusterPreview, ({ body }) => previewCluster(parts, body))
   on(clusterDelete, ({ caller, params, query, ifMatch }) => deleteCluster(parts, caller, params.id, { force: query.force === 'true', ifMatch }))
   on(serverReset, ({ caller, params, body, ifMatch, signal }) =>
@@ -92,10 +96,16 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     saveAs(name)
     return text
   })
-  heavy(clusterPlan, ({ params, body, signal }) => planChange(parts, params.id, body.change, signal))
+  heavy(clusterPlan, ({ caller, params, body, signal }) => {
+    if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
+    return planChange(parts, params.id, body.change, signal)
+  })
   on(clusterCertificates, async ({ params, signal }) => certificatesOf(parts, (await demandCluster(parts.db, params.id)).id, signal))
   on(clusterExtensions, async ({ params, signal }) => installedOn(await viewFor(parts, params.id, signal)))
-  on(clusterChange, ({ caller, params, body, signal }) => requestChange(parts, caller, params.id, body, signal))
+  on(clusterChange, ({ caller, params, body, signal }) => {
+    if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
+    return requestChange(parts, caller, params.id, body, signal)
+  })
   on(clusterWindowSet, async ({ caller, params, body }) => {
     await setWindow(parts, caller, params.id, body)
     return shownOne(parts, params.id)

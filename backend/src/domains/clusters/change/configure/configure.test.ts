@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList } from '#contract/patches.ts'
+import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
@@ -57,6 +58,21 @@ test('every server gets the patch without a restart, and it becomes a patch of t
     expect((await world.server(node.id)).drift).toBeNull()
   }
   expect(nodes.map(boots)).toEqual(before)
+})
+
+test('an API token that may not write servers may not give them patches by a change of their cluster', async () => {
+  const made = await admin.call(apiTokenCreate, { body: { name: 'clusters', scopes: ['clusters:write'] } })
+  const headers = { authorization: `Bearer ${made.answer!.token}` }
+  const patches = [patchNamed('panic', sysctl('kernel.panic', '31'))]
+  const refused = { code: 'forbidden', error: 'The API token does not include servers:write' }
+  for (const change of [
+    configureWith(patches),
+    { kind: 'grow' as const, servers: [{ node_id: nodes[0]!.id, role: 'worker' as const, patch: patches[0]! }] },
+  ]) {
+    expect((await world.backend.call(clusterPlan, { params, body: { change } }, { headers })).problem).toMatchObject(refused)
+    expect((await world.backend.call(clusterChange, { params, body: { change } }, { headers })).problem).toMatchObject(refused)
+  }
+  expect((await world.backend.call(clusterPlan, { params, body: { change: { kind: 'defragment' } } }, { headers })).answer).toBeDefined()
 })
 
 test('a server that already has the patch is left out, and a change without effect is refused', async () => {

@@ -8,11 +8,12 @@ import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { lastLines } from '../../member/failure-log.ts'
 import { atTime } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
-import { type ChangeTurn, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
+import { type ChangeTurn, keyOf, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { uncordon } from '../shared/drain.ts'
 import { writesAhead } from './groups.ts'
 import { lastWords, lookAt, type Running, runs } from './look.ts'
 import * as store from './store.ts'
+import { showProgress } from './progress.ts'
 import { targetOf } from './targets.ts'
 
 /** How often a failed write of an image is tried before the step fails, because a registry may be unreachable for a moment. */
@@ -51,8 +52,8 @@ async function failedUnchanged(turn: ChangeTurn, row: Row, reason: string): Prom
 const isRefusal = (error: unknown): error is TalosError =>
   error instanceof TalosError && ['other', 'invalid_argument', 'failed_precondition', 'not_found', 'permission_denied', 'unimplemented'].includes(error.kind)
 
-/** Pulls and writes the image. Returns null if it is written, otherwise why the step waits or fails. */
-async function writeImage(turn: ChangeTurn, row: Row): Promise<StepResult | null> {
+/** Pulls and writes the image, and shows the progress in the step `key`. Returns null if it is written, otherwise why the step waits or fails. */
+async function writeImage(turn: ChangeTurn, row: Row, key: string): Promise<StepResult | null> {
   const { job, operation } = turn
   if (row.written_at !== null) return null
   const { name } = memberOf(turn, row.node_id)
@@ -63,8 +64,9 @@ async function writeImage(turn: ChangeTurn, row: Row): Promise<StepResult | null
       tries = attempt
       // Safe to repeat: the same image is written to the same place of the disk.
       await talos(turn, row.node_id, async (client) => {
-        await client.pullInstaller(row.image)
-        await client.writeInstaller(row.image)
+        const onProgress = showProgress(turn, key, `Talos ${row.version}`, name)
+        await client.pullInstaller(row.image, { onProgress })
+        await client.writeInstaller(row.image, { onProgress })
       })
     })
   } catch (error) {
@@ -77,13 +79,13 @@ async function writeImage(turn: ChangeTurn, row: Row): Promise<StepResult | null
 }
 
 /** Step `write/<node id>`: writes the image while the machine runs its old version. */
-export async function writeStep(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
+export async function writeStep(turn: ChangeTurn, { key, nodeId }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
   const row = await targetOf(turn, nodeId!)
   const seen = await lookAt(viewOf(turn), nodeId!)
   if ('silent' in seen) return { waiting: `${name} does not answer: ${seen.silent}`, isSafe: true }
   if (runs(seen, row)) return { skipped: `${name} runs Talos ${row.version} already` }
-  return (await writeImage(turn, row)) ?? 'done'
+  return (await writeImage(turn, row, key)) ?? 'done'
 }
 
 /** The command that restarts a machine with another Talos image. */
@@ -96,7 +98,7 @@ interface Command {
 }
 
 export const upgradeCommand = (isStaged: boolean): Command => ({
-  prepare: async (turn, row, seen) => (writesAhead(seen.version, isStaged) ? writeImage(turn, row) : null),
+  prepare: async (turn, row, seen) => (writesAhead(seen.version, isStaged) ? writeImage(turn, row, keyOf('upgrade', row.node_id)) : null),
   send: (client, row, seen) => (writesAhead(seen.version, isStaged) ? client.reboot() : client.upgrade({ image: row.image, stage: isStaged })),
 })
 export const rollbackCommand: Command = { send: (client) => client.rollback(), isForIll: true }

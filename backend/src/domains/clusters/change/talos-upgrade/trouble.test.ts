@@ -6,7 +6,7 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { stepsThat, upgradeWorld } from './testing.ts'
 
-const world = await clusterWorld({ servers: 10 })
+const world = await clusterWorld({ servers: 11 })
 const { admin } = world
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
@@ -43,6 +43,25 @@ test('a failed installer stops the upgrade before the drain, and its own message
   expect(upgrades(nodes)).toEqual([0, 0])
   await clearFaults(world.machine(worker))
   await admin.call(operationRetry, { params: { id }, body: {} })
+  expect(await world.ended(id)).toMatchObject({ status: 'done' })
+})
+
+test('a machine that writes an image says how far it is', { timeout: 120_000 }, async () => {
+  const { nodes, cluster } = await ready(1)
+  const [node] = nodes
+  await addFault(world.machine(node!), { kind: 'hang-upgrade' })
+  const { id } = await world.change(cluster.id, upgrade)
+  const said = new Set<string>()
+  await world.until(
+    () => world.operation(id),
+    ({ steps }) => {
+      const { reason } = steps.find((s) => s.key === `write/${node!.id}`)!
+      if (reason !== null) said.add(reason)
+      return reason === `${node!.name} writes Talos v1.13.9: running Talos installer v1.13.9`
+    },
+  )
+  for (const reason of said) expect(reason).toMatch(/ (pulls Talos v1\.13\.9: \d+ of 80 MiB|unpacks Talos v1\.13\.9|writes Talos v1\.13\.9: .*)$/)
+  await clearFaults(world.machine(node!))
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
 })
 
