@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EtcdCluster, type Member, type StoredObject } from '#simulator/src/cluster/etcd.ts'
+import { EtcdCluster } from '#simulator/src/cluster/etcd.ts'
+import type { Member, StoredObject } from '#simulator/src/cluster/stored.ts'
 import { snapshotOf } from '#simulator/src/cluster/snapshot.ts'
 
 const etcdFolder = join(import.meta.dirname, 'etcd')

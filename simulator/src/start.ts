@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type * as z from 'zod/mini'
 import { createClock } from './clock.ts'
-import { EtcdRegistry } from './cluster/etcd.ts'
+import { EtcdRegistry } from './cluster/registry.ts'
 import { openControl } from './control/serve.ts'
 import { startFactory, type Factory } from './factory/serve.ts'
 import type { Place } from './fleet/places.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import type { EtcdRegistry } from './cluster/etcd.ts'
+import type { EtcdRegistry } from './cluster/registry.ts'
 import type { Schematic } from './factory/schematic.ts'
 import type { LoadBalancer } from './kubernetes/balancing/definitions.ts'
 import type { Machine } from './machine/machine.ts'

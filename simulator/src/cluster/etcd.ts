@@ -1,87 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import type { NodeConfig } from '../config/node-config.ts'
-import type { LoadBalancer } from '../kubernetes/balancing/definitions.ts'
+import { randomBytes } from 'node:crypto'
 import type { Machine } from '../machine/machine.ts'
-import { makeFolder, readState, writeState } from '../store.ts'
-
-/** A member of an etcd cluster. */
-export interface Member {
-  /** 64 bits as hexadecimal. */
-  id: string
-  /** Number of the machine in the fleet. A machine that was wiped and joined again is a new member. */
-  machine: number
-  name: string
-  address: string
-  learner: boolean
-  /** Size of the member's database file if it differs from the size of its content. */
-  dbBytes?: number
-}
-
-export interface KubernetesState {
-  /** The load balancer of Services; undefined until a load balancer has first run. */
-  loadBalancer?: LoadBalancer
-  resourceVersion: number
-  deprecatedApis?: DeprecatedApi[]
-  /** Objects by storage key, `group/plural/namespace/name`. */
-  objects: Record<string, StoredObject>
-}
-
-/** A deprecated API that a client has called. */
-export interface DeprecatedApi {
-  group: string
-  version: string
-  resource: string
-  subresource: string
-  /** The Kubernetes release without this API, such as `1.37`. */
-  removed_release: string
-}
-
-export interface StoredObject {
-  body: Record<string, unknown>
-  /** Fields by field manager, for server-side apply. */
-  managers: Record<string, string[]>
-  /** The key with which the API server has encrypted the object: its kind and a hash of it. Undefined: not encrypted. */
-  key?: string
-}
-
-interface Stored {
-  id: string
-  talosId: string
-  name: string
-  caCrt: string
-  createdBy: number
-  members: Member[]
-  term: number
-  alarms?: Alarm[]
-  /** Whether the cluster was restored from a snapshot. */
-  isRecovered?: boolean
-  counters?: ClusterCounters
-  kubernetes: KubernetesState
-}
-
-/** An alarm of a member. It stops writes to the whole cluster until it is disarmed. */
-export interface Alarm {
-  member: string
-  alarm: 'nospace' | 'corrupt'
-}
-
-/** Counters of problems in a cluster since it was created. */
-export interface ClusterCounters {
-  /** How often etcd lost its quorum. */
-  quorumLosses: number
-  /** How often a PodDisruptionBudget had fewer healthy pods than it requires, after it had enough. */
-  budgetBreaches: number
-  /** Largest number of nodes that were not ready at the same time, after they had been ready. */
-  mostUnready: number
-}
+import { writeState } from '../store.ts'
+import type { Alarm, ClusterCounters, Member, Stored } from './stored.ts'
 
 /** Quota of the database (etcd: `--quota-backend-bytes`, default). */
 const QUOTA_BYTES = 2 * 1024 ** 3
 const EMPTY_BYTES = 2_400_000
-const CALLS = 'bootstrap-calls.json'
-const PORTS = { peer: 2380, client: 2379 }
 
 /** An etcd cluster and its data. A cluster outlives its members, so the cluster's state has a separate file. */
 export class EtcdCluster {
@@ -234,88 +158,8 @@ export class EtcdCluster {
   }
 }
 
+export const newId = (): string => randomBytes(8).toString('hex')
+
+const PORTS = { peer: 2380, client: 2379 }
 export const peerUrl = (member: Member): string => `https://${member.address}:${PORTS.peer}`
 export const clientUrl = (member: Member): string => `https://${member.address}:${PORTS.client}`
-
-const newId = (): string => randomBytes(8).toString('hex')
-
-/** Every etcd cluster that was ever made in this simulation. */
-export class EtcdRegistry {
-  readonly #folder: string
-  readonly #calls: Record<string, number>
-  readonly #clusters = new Map<string, EtcdCluster>()
-  #machine: (index: number) => Machine | undefined = () => undefined
-
-  constructor(folder: string) {
-    this.#folder = makeFolder(folder)
-    this.#calls = (readState(join(folder, CALLS)) as Record<string, number> | null) ?? {}
-    for (const file of readdirSync(folder)) if (file.endsWith('.json') && file !== CALLS) this.#add(readState(join(folder, file)) as Stored)
-  }
-
-  /** Sets the lookup of machines by number. */
-  connect(machine: (index: number) => Machine | undefined): void {
-    this.#machine = machine
-  }
-
-  /** Counts a bootstrap call for this Talos cluster id, even if the call fails. */
-  countCall(talosId: string): void {
-    this.#calls[talosId] = this.callsOf(talosId) + 1
-    writeState(join(this.#folder, CALLS), this.#calls)
-  }
-
-  callsOf(talosId: string): number {
-    return this.#calls[talosId] ?? 0
-  }
-
-  get all(): EtcdCluster[] {
-    return [...this.#clusters.values()]
-  }
-
-  get(id: string): EtcdCluster | undefined {
-    return this.#clusters.get(id)
-  }
-
-  /** Makes a new etcd cluster with this machine as its only member, empty or with the content of a snapshot. A second bootstrap with the same secrets makes a second cluster, as in reality. */
-  create(machine: Machine, config: NodeConfig, recovered?: KubernetesState): { cluster: EtcdCluster; member: Member } {
-    const member: Member = { id: newId(), machine: machine.plan.index, name: machine.hostname, address: machine.plan.address, learner: false }
-    const state: Stored = {
-      id: randomUUID(),
-      talosId: config.cluster.id,
-      name: config.cluster.name,
-      caCrt: config.cluster.etcdCa?.crt ?? '',
-      createdBy: machine.plan.index,
-      members: [member],
-      term: 2,
-      ...(recovered && { isRecovered: true }),
-      kubernetes: recovered ?? { resourceVersion: 1, objects: {} },
-    }
-    const cluster = this.#add(state)
-    cluster.change(() => undefined)
-    return { cluster, member }
-  }
-
-  /**
-   * Drops unfinished clusters. If the simulator is killed during a bootstrap, the cluster's file may exist without the state of the machine's disk, which is
-   * written next. The bootstrap call then got no response, and the machine's counter `bootstraps` doesn't include the cluster.
-   */
-  dropUnfinished(): void {
-    for (const [id, { state }] of this.#clusters) {
-      const maker = this.#machine(state.createdBy)
-      const made = this.all.filter((cluster) => cluster.state.createdBy === state.createdBy).length
-      if (!maker || state.members.length !== 1 || maker.disk.state.etcd?.cluster === id || made <= maker.disk.state.counters.bootstraps) continue
-      this.#clusters.delete(id)
-      rmSync(join(this.#folder, `${id}.json`))
-    }
-  }
-
-  /** The etcd cluster that a configured control plane finds through discovery and can join: same cluster id, same etcd authority, quorum. */
-  joinable(config: NodeConfig): EtcdCluster | undefined {
-    return this.all.find((cluster) => cluster.state.talosId === config.cluster.id && cluster.state.caCrt === config.cluster.etcdCa?.crt && cluster.hasQuorum)
-  }
-
-  #add(state: Stored): EtcdCluster {
-    const cluster = new EtcdCluster(join(this.#folder, `${state.id}.json`), state, (index) => this.#machine(index))
-    this.#clusters.set(state.id, cluster)
-    return cluster
-  }
-}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isObject, object, text } from '../config/shape.ts'
 import { readBolt, BoltError } from './bolt-read.ts'
-import type { KubernetesState, StoredObject } from './etcd.ts'
+import type { KubernetesState, StoredObject } from './stored.ts'
 import { BUILT_IN } from '../kubernetes/kinds.ts'
 
 const HASH_BYTES = 32

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Body, object, text } from '../config/shape.ts'
 import { boltDatabase, type Entries } from './bolt.ts'
-import { clientUrl, peerUrl, type EtcdCluster, type Member } from './etcd.ts'
+import { clientUrl, peerUrl, type EtcdCluster } from './etcd.ts'
+import type { Member } from './stored.ts'
 
 /** Storage keys of kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
 const FOLDERS: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs', endpoints: 'services/endpoints' }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { StoredObject } from '../cluster/etcd.ts'
+import type { StoredObject } from '../cluster/stored.ts'
 import type { Machine } from '../machine/machine.ts'
 import { Refusal } from './refusal.ts'
 

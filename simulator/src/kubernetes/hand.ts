@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { DeprecatedApi, EtcdCluster } from '../cluster/etcd.ts'
+import type { EtcdCluster } from '../cluster/etcd.ts'
+import type { DeprecatedApi } from '../cluster/stored.ts'
 import { type Body, list, object, text } from '../config/shape.ts'
 import type { World } from '../world.ts'
 import { mergePatch } from './changing/patch.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { EtcdCluster, StoredObject } from '../cluster/etcd.ts'
+import type { EtcdCluster } from '../cluster/etcd.ts'
+import type { StoredObject } from '../cluster/stored.ts'
 import { type Body, isObject, list, object, text } from '../config/shape.ts'
 import { applyFields, defaulted, normal, withoutStatus } from './changing/apply.ts'
 import { apiVersionOf, BUILT_IN, builtIn, type ResourceKind } from './kinds.ts'

@@ -1,4 +1,5 @@
-import type { ActiveConfig, Machine } from './machine.ts'
+import type { ActiveConfig } from './active.ts'
+import type { Machine } from './machine.ts'
 import { modelName } from '../fleet/hardware.ts'
 import { acquireConfig } from './acquire.ts'
 import { runEtcd, runTrustd, runVirtualAddresses } from './control-plane.ts'

@@ -1,40 +1,26 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { AddressEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
-import { Interrupted } from '../clock.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { isInstaller } from '../config/images.ts'
-import { loadConfig, type Loaded } from '../config/load.ts'
-import { keepsAddress, readNodeConfig, STATIC_PODS, type NodeConfig } from '../config/node-config.ts'
+import { loadConfig } from '../config/load.ts'
+import { keepsAddress, readNodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
 import { hardwareOf, type Hardware, type Link, rearranged } from '../fleet/hardware.ts'
 import { type ServerPlan, PLAIN_SCHEMATIC, addressAt } from '../fleet/plan.ts'
-import { kernelCommandLine } from '../factory/assets.ts'
 import type { ServerIdentity } from '../wire/certificates.ts'
 import { Port } from '../wire/port.ts'
 import type { World } from '../world.ts'
+import type { ActiveConfig, ApiMode } from './active.ts'
 import { MachineDisk } from './disk.ts'
-import { kernelArgument } from './kernel-line.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Journal } from './journal.ts'
 import { Services, type ServiceState } from './services.ts'
-import { StageTracker, type Unmet } from './stage.ts'
+import { announcedBy, hostnameOf, kernelLineOf } from './naming.ts'
+import { StageTracker } from './stage.ts'
+import { unmetBy } from './unmet.ts'
+import { untilChange } from './waiting.ts'
 import type { StaticPod } from './static-pods.ts'
-
-export interface ActiveConfig {
-  text: string
-  loaded: Loaded
-  /** Null if the configuration has no main document: the machine then stays in maintenance. */
-  node: NodeConfig | null
-}
-
-const METAL = { platform: 'metal', arch: 'amd64' } as const
-
-/**
- * How the API on port 50000 answers: not at all, to any client (maintenance), or only to clients with a certificate of the cluster.
- * A configured worker without a certificate is `dark`.
- */
-export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
 
 /** Shortest pause between two checks, in milliseconds of real time. */
 const SHORTEST_LOOK_MS = 20
@@ -166,13 +152,8 @@ export class Machine {
     return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
   }
 
-  /** The kernel's command line: of the installed image if the factory has its schematic, otherwise of the boot media. */
   get kernelCommandLine(): string {
-    const own = this.bootedFromDisk ? this.world.schematic(this.schematic) : undefined
-    const booted = this.bootedFromDisk && this.schematic !== this.plan.schematic ? undefined : this.plan.boot?.kernelCommandLine
-    const image = { ...METAL, secureboot: this.#booted?.image.includes('-secureboot/') === true }
-    const line = own ? kernelCommandLine(image, own) : (booted ?? kernelCommandLine(image, { extraKernelArgs: [] }))
-    return `${line} simulated=1`
+    return kernelLineOf(this, this.#booted?.image)
   }
 
   /** Whether the machine has booted an image for secure boot, which locks the kernel down. */
@@ -180,18 +161,8 @@ export class Machine {
     return this.kernelCommandLine.includes('lockdown=confidentiality')
   }
 
-  /** Values of the variables in the machine's configuration URL. A value is empty until it is known. */
   get announced() {
-    const { uuid, serial } = this.disk.identity
-    const lies = this.plan.boot?.announce
-    // There is no configuration yet, so only the kernel argument can set a host name.
-    return {
-      uuid: lies?.uuid ?? uuid,
-      serial: lies?.serial ?? serial,
-      mac: lies?.mac ?? this.managementLink.mac,
-      hostname: kernelArgument(this.kernelCommandLine, 'talos.hostname') ?? '',
-      code: this.disk.state.meta['0x0b'] ?? '',
-    }
+    return announcedBy(this)
   }
 
   get systemDisk(): string | null {
@@ -199,18 +170,8 @@ export class Machine {
     return installed ? installed.disk || (this.hardware.disks[0]?.name ?? null) : null
   }
 
-  /**
-   * The host name from the configuration, otherwise from the kernel argument, otherwise the stable host name that Talos derives from the machine's
-   * identity.
-   */
   get hostname(): string {
-    const configured = this.config?.loaded.documents.find(({ kind }) => kind === 'HostnameConfig')?.body.hostname
-    if (this.config?.node?.hostname) return this.config.node.hostname
-    if (typeof configured === 'string' && configured !== '') return configured
-    const booted = kernelArgument(this.kernelCommandLine, 'talos.hostname')
-    if (booted) return booted
-    const hash = BigInt(`0x${createHash('sha256').update(this.disk.identity.uuid).digest('hex').slice(0, 16)}`).toString(36)
-    return `talos-${hash.slice(0, 3)}-${hash.slice(3, 6)}`
+    return hostnameOf(this)
   }
 
   get managementLink(): Link {
@@ -247,24 +208,7 @@ export class Machine {
 
   /** Resolves when the condition is true. The condition is checked after every change of the machine. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw new Interrupted()
-    if (condition()) return
-    await new Promise<void>((resolve, reject) => {
-      const stop = (): void => {
-        unwatch()
-        signal.removeEventListener('abort', onAbort)
-      }
-      const onAbort = (): void => {
-        stop()
-        reject(new Interrupted())
-      }
-      const unwatch = this.journal.watch(() => {
-        if (!condition()) return
-        stop()
-        resolve()
-      })
-      signal.addEventListener('abort', onAbort, { once: true })
-    })
+    await untilChange(this.journal, condition, signal)
   }
 
   service(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
@@ -275,23 +219,7 @@ export class Machine {
 
   /** Updates the machine status with unmet conditions. */
   evaluate(): void {
-    if (!this.config?.node) return this.stage.conditions([])
-    const isControlPlane = this.config.node.role === 'controlplane'
-    const required = ['apid', 'kubelet', 'machined', ...(isControlPlane ? ['etcd', 'trustd'] : [])].toSorted()
-    const unmet: Unmet[] = this.isTimeSynced ? [] : [{ name: 'time', reason: 'time is not synced' }]
-    const down = required.filter((id) => !this.services.isUp(id)).map((id) => `${id} ${this.services.isRunning(id) ? 'not healthy' : 'not running'}`)
-    if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
-    const pods = isControlPlane ? this.#unreadyPods : []
-    if (pods.length > 0) unmet.push({ name: 'staticPods', reason: pods.join(', ') })
-    if (!this.nodeReady) unmet.push({ name: 'nodeReady', reason: `node "${this.hostname}" status is not ready` })
-    this.stage.conditions(unmet)
-  }
-
-  /** The problem of each unhealthy static pod (Talos: controllers/runtime/machine_status.go, staticPodsCheck). */
-  get #unreadyPods(): string[] {
-    const unready = [...this.staticPods.values()].filter(({ ready }) => !ready)
-    if (unready.length > 0) return unready.map(({ name, isPullFailing }) => `kube-system/${name}-${this.hostname} ${isPullFailing ? 'pending' : 'not ready'}`)
-    return this.apiServerUp ? [] : STATIC_PODS.map((name) => `kube-system/${name} not running`)
+    this.stage.conditions(unmetBy(this))
   }
 
   /** Activates a configuration that this machine has accepted. */

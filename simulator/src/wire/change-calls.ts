@@ -1,7 +1,7 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import { ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
-import type { KubernetesState } from '../cluster/etcd.ts'
+import type { KubernetesState } from '../cluster/stored.ts'
 import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { hasFeature } from '../config/versions.ts'
 import { applyConfiguration } from '../machine/apply.ts'

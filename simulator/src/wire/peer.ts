@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import type { Http2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { createContextKey, Code, ConnectError, type ServiceImpl, type HandlerContext } from '@connectrpc/connect'
-import type { ApiMode, Machine } from '../machine/machine.ts'
+import type { ApiMode } from '../machine/active.ts'
+import type { Machine } from '../machine/machine.ts'
 import type { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 
 /** The client of a connection, the machine that was called, and the mode of the machine's API when the client connected. */

@@ -1,4 +1,4 @@
-import type { StoredObject } from '../../cluster/etcd.ts'
+import type { StoredObject } from '../../cluster/stored.ts'
 import { type Body, isObject, object, text } from '../../config/shape.ts'
 import { conflict, badRequest } from '../refusal.ts'
 import type { ResourceKind } from '../kinds.ts'
