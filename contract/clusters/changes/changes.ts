@@ -89,7 +89,8 @@ export const carriesPatches = (change: ClusterChange): boolean =>
   change.kind === 'configure' || (change.kind === 'grow' && hasPatches(change.servers)) || (change.kind === 'replace' && hasPatches([change.by]))
 
 export const clusterPlan = operation('clusterPlan', 'POST /v1/clusters/{id}/plan', 'clusters:write', {
-  summary: 'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing. A change with patches also needs servers:write.',
+  summary:
+    'What a change of a cluster would do: its checks, and the steps per server in their order. Only reads; changes nothing. A change with patches also needs servers:write.',
   body: z.strictObject({ change: ClusterChange }),
   answer: ClusterPlan,
   errors: ['cluster_not_ready', 'not_eligible'],

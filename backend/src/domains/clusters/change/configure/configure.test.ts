@@ -65,10 +65,7 @@ test('an API token that may not write servers may not give them patches by a cha
   const headers = { authorization: `Bearer ${made.answer!.token}` }
   const patches = [patchNamed('panic', sysctl('kernel.panic', '31'))]
   const refused = { code: 'forbidden', error: 'The API token does not include servers:write' }
-  for (const change of [
-    configureWith(patches),
-    { kind: 'grow' as const, servers: [{ node_id: nodes[0]!.id, role: 'worker' as const, patch: patches[0]! }] },
-  ]) {
+  for (const change of [configureWith(patches), { kind: 'grow' as const, servers: [{ node_id: nodes[0]!.id, role: 'worker' as const, patch: patches[0]! }] }]) {
     expect((await world.backend.call(clusterPlan, { params, body: { change } }, { headers })).problem).toMatchObject(refused)
     expect((await world.backend.call(clusterChange, { params, body: { change } }, { headers })).problem).toMatchObject(refused)
   }

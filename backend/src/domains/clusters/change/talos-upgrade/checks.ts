@@ -7,7 +7,7 @@ import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
-import { lookAt, type Running } from './look.ts'
+import { lookAt, type Running, writesAhead } from './look.ts'
 import { talosPathProblems } from './path.ts'
 
 /** Size of an installer image with large extensions, packed and unpacked. */
@@ -91,10 +91,15 @@ export function checkPath({ state }: ChangeView, looked: readonly Looked[], vers
   return checkAll('path', [...problems.talos, ...problems.kubernetes], fine)
 }
 
-/** Check: each server has space for the installer. */
-export function checkSpace(changed: readonly Looked[]): Check {
+/**
+ * Check: each server that writes an image while it runs has space for the installer on EPHEMERAL, into which it is pulled. Before Talos 1.13, and for a staged upgrade,
+ * the installer is in memory (Talos `system/services/containerd.go`: `/system/var`). The boot partition is not checked: it isn't mounted, so no call reports its
+ * free space. It has room for two images (`quirks.go`, PartitionSizes), the installer removes older ones, and one that finds no room fails before the workload
+ * is moved and leaves the old image in place.
+ */
+export function checkSpace(changed: readonly Looked[], isStaged = false): Check {
   const problems = changed.flatMap(({ m, seen }) =>
-    seen?.freeBytes != null && seen.freeBytes < leastFreeBytes
+    seen?.freeBytes != null && writesAhead(seen.version, isStaged) && seen.freeBytes < leastFreeBytes
       ? [`${m.name} has only ${gib(seen.freeBytes)} free on /var: an installer needs ${gib(leastFreeBytes)}`]
       : [],
   )

@@ -1,9 +1,9 @@
 /** The steps that restart servers with another Talos image, server by server. */
 import { type changeTable, sharedChangeSteps } from '#contract/clusters/changes/table.ts'
-import { has } from '#talos/versions.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeView, keyOf, type PlannedGroup } from '../frame.ts'
 import type { Looked } from './checks.ts'
+import { writesAhead } from './look.ts'
 
 type Titles = (typeof changeTable)['clusterUpgradeTalos']['steps']
 
@@ -14,9 +14,6 @@ interface Plan {
   /** True: the image is written during the next boot. */
   readonly isStaged?: boolean
 }
-
-/** Whether the machine can write an image without a restart. It is then written before the drain. */
-export const writesAhead = (version: string, isStaged: boolean): boolean => has(version, 'lifecycleService') && !isStaged
 
 const step = (prefix: string, m: MemberRow, title: string) => ({ key: keyOf(prefix, m.node_id), title })
 

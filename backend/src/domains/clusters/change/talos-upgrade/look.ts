@@ -4,6 +4,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { readStatus } from '#talos/client/inventory.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
+import { has } from '#talos/versions.ts'
 import { type ChangeTurn, type ChangeView, talosOf, viewOf } from '../frame.ts'
 import type { TargetRow } from './store.ts'
 
@@ -63,6 +64,9 @@ export async function lastWords(turn: ChangeTurn, nodeId: string): Promise<strin
     return ''
   }
 }
+
+/** Whether the machine can write an image without a restart. It is then written before the drain. */
+export const writesAhead = (version: string, isStaged: boolean): boolean => has(version, 'lifecycleService') && !isStaged
 
 /** Whether a server runs its target version and image. */
 export const runs = (seen: Pick<Running, 'version' | 'schematic'>, target: Pick<TargetRow, 'version' | 'schematic'>): boolean =>

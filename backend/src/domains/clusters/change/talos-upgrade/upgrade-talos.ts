@@ -42,7 +42,7 @@ export const upgradeTalos: ChangeKind<ChangeOf<'upgradeTalos'>> = {
         checkDrift(view, looked),
         checkEtcd(reports),
         await checkNodes(view, looked),
-        checkSpace(changed),
+        checkSpace(changed, change.stage),
       ],
       warnings: [
         ...warningsOf(view, order, change.canary),
