@@ -4,7 +4,9 @@ import type { ChangeKindName, ClusterChange, ClusterPlan } from '#contract/clust
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, operationTitle } from '#contract/operations.ts'
 import { disksToConfirm } from '#contract/servers/disks.ts'
+import { TalosError } from '#talos/client/errors.ts'
 import type { Db, Tx } from '../../../db/db.ts'
+import { KubernetesError } from '../../../kubernetes/client.ts'
 import { shownDisk } from '../../operations/requests.ts'
 import type { NewStep } from '../../operations/writing.ts'
 import { type ClusterParts, factsOf } from '../parts.ts'
@@ -67,9 +69,25 @@ export async function planned(view: ChangeView, change: ClusterChange): Promise<
       ? 'No server is leaving the cluster'
       : `${listed(leaving.map((m) => m.name))} ${leaving.length === 1 ? 'is' : 'are'} leaving the cluster`,
   )
-  const own = await kindOf(change.kind).plan(view, change)
-  const drains = await drainOutlook(view, own.groups)
-  return { ...own, checks: [settled, ...own.checks, ...drains.checks], warnings: [...(own.warnings ?? []), ...drains.warnings] }
+  try {
+    const own = await kindOf(change.kind).plan(view, change)
+    const drains = await drainOutlook(view, own.groups)
+    return { ...own, checks: [settled, ...own.checks, ...drains.checks], warnings: [...(own.warnings ?? []), ...drains.warnings] }
+  } catch (error) {
+    const why = unanswered(view.signal, error)
+    if (why === null) throw error
+    return { checks: [settled, check('answers', false, why)], groups: [] }
+  }
+}
+
+/** What a plan misses from the cluster, which then refuses the change; null for another error. */
+function unanswered(signal: AbortSignal, error: unknown): string | null {
+  if (signal.aborted)
+    return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+      ? `The cluster has not answered within ${planDeadlineMs / 1000} s: bring back the servers that do not answer, then plan again`
+      : null
+  if (error instanceof KubernetesError) return `The Kubernetes API does not answer as expected: ${error.message}. Bring it back first`
+  return error instanceof TalosError ? `A server does not answer as expected: ${error.message}. Bring it back first` : null
 }
 
 export const stepsOf = ({ groups }: Pick<Planned, 'groups'>): NewStep[] => groups.flatMap(({ node_id, steps }) => steps.map((step) => ({ ...step, node_id })))

@@ -35,6 +35,12 @@ describe('an upgrade that is not allowed', () => {
   })
 })
 
+test('an API server that is gone refuses the upgrade with its name', async () => {
+  await addFault(world.machine(nodes[1]!), { kind: 'refuse', port: 'kubernetes' })
+  expect((await planOf(to('1.36.3'))).checks.find((c) => !c.ok)?.message).toMatch(/^The Kubernetes API does not answer as expected: .*Bring it back first$/)
+  await clearFaults(world.machine(nodes[1]!))
+})
+
 test('the plan updates the control planes program by program, then the kubelets, and shows the change of kube-proxy', async () => {
   const plan = await planOf(to('1.36.3'))
   expect(plan.checks.filter((c) => !c.ok)).toEqual([])
