@@ -4,6 +4,7 @@ import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { listed } from '../../sentences.ts'
+import type { MemberRow } from '../../store.ts'
 import { type ChangeTurn, type ChangeView, check, type StepResult, talosOf, viewOf } from '../frame.ts'
 
 export interface MemberReport {
@@ -72,6 +73,13 @@ export const leaderLast = <T extends { readonly node_id: string }>(controlPlanes
   controlPlanes.toSorted((a, b) => Number(isLeader(a, reports)) - Number(isLeader(b, reports)))
 const isLeader = ({ node_id }: { readonly node_id: string }, reports: readonly MemberReport[]): boolean =>
   reports.some((r) => r.node_id === node_id && r.isLeader)
+
+/** Why a server must not restart now, asked of etcd right before: without it, the other members must keep the majority. Null if it may. */
+export async function whyNotRestart(turn: ChangeTurn, { node_id, name, role }: Pick<MemberRow, 'node_id' | 'name' | 'role'>): Promise<string | null> {
+  if (role !== 'control_plane') return null
+  const ill = problemsOf((await etcdReports(viewOf(turn))).filter((r) => r.node_id !== node_id))
+  return ill === '' ? null : `${name} restarts as soon as the other members of etcd are healthy. ${ill}`
+}
 
 /** Step `etcd-healthy`: waits until every member is healthy. */
 export async function etcdHealthy(turn: ChangeTurn): Promise<StepResult> {

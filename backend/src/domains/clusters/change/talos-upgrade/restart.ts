@@ -10,6 +10,7 @@ import { atTime } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
 import { type ChangeTurn, keyOf, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { uncordon } from '../shared/drain.ts'
+import { whyNotRestart } from '../shared/etcd.ts'
 import { lastWords, lookAt, type Running, runs, writesAhead } from './look.ts'
 import * as store from './store.ts'
 import { showProgress } from './progress.ts'
@@ -109,6 +110,9 @@ async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command)
   const round = await roundOf(turn)
   const prepared = await command.prepare?.(turn, row, seen)
   if (prepared) return prepared
+  // The plan, or the server before, may be days old: a maintenance window or a drain can lie in between.
+  const why = await whyNotRestart(turn, memberOf(turn, row.node_id))
+  if (why !== null) return { waiting: why }
   await write(turn, (tx) => store.update(tx, row, { boot_id: seen.bootId, round, intent_at: new Date(job.now()), sent_at: null }))
   let tries = 0
   try {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import type { Operation } from '#contract/operations.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../../testing/world.ts'
 import { upgradeWorld } from './testing.ts'
 
@@ -45,11 +47,28 @@ describe('a cluster of three control planes and two workers', async () => {
 
   test(
     'servers are upgraded one at a time, workers first and the leader last; etcd keeps its quorum, and the new version and images are recorded',
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async () => {
       const order = (await plan(cluster.id, change)).groups.flatMap((g) => g.name ?? [])
       const watching = watch(cluster.name, nodes, 'v1.13.9')
       const { id } = await world.change(cluster.id, change)
+      const [first, last] = [order[2], order[4]].map((name) => nodes.find((n) => n.name === name)!)
+      const until = (key: string, is: (step: Operation['steps'][number]) => boolean) =>
+        world.until(
+          () => world.operation(id),
+          (o) => o.steps.some((s) => s.key === key && is(s)),
+          100_000,
+        )
+      // A member of etcd that goes off meanwhile is waited for before a control plane restarts.
+      await until('image', (s) => s.status === 'done')
+      await addFault(world.machine(last!), { kind: 'refuse', port: 'apid' })
+      await until(
+        `upgrade/${first!.id}`,
+        (s) => s.reason?.startsWith(`${first!.name} restarts as soon as the other members of etcd are healthy. ${last!.name}: `) === true,
+      )
+      expect(upgrades([first!, last!])).toEqual([1, 0])
+      expect(versions([first!])).toEqual(['v1.13.8'])
+      await clearFaults(world.machine(last!))
       const ended = await world.ended(id, 100_000)
       watching.stop()
       expect(ended).toMatchObject({ status: 'done', reason: null })
