@@ -92,13 +92,13 @@ export async function run(command: string, args: string[], ready: RegExp, option
   }
 }
 
-/** CPU seconds (user and system) that a process has used, and its resident memory in MiB (Linux). */
-export function usage(pid: number): { cpuSeconds: number; memoryMiB: number } {
+/** CPU seconds (user and system) that a process has used, and its resident memory in MB (Linux). */
+export function usage(pid: number): { cpuSeconds: number; memoryMB: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return { cpuSeconds: ticks / 100, memoryMiB: Number(resident?.[1] ?? 0) / 1024 }
+  return { cpuSeconds: ticks / 100, memoryMB: (Number(resident?.[1] ?? 0) * 1024) / 1e6 }
 }
 
 /** One call of a simulator's control socket: GET, or POST if there is a body. @throws Error with the response if its status isn't 2xx */

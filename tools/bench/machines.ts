@@ -18,9 +18,9 @@ interface Options {
 }
 
 /** Budgets by number of servers. Other numbers of servers have no budget. */
-const bars: Record<number, { memory: string; processor: string }> = {
-  1000: { memory: 'at most 150 MiB', processor: 'at most 3 %' },
-  10_000: { memory: 'at most 250 MiB', processor: 'at most 20 %' },
+export const bars: Readonly<Record<number, { memory: string; processor: string }>> = {
+  1000: { memory: 'at most 150 MB', processor: 'at most 3 %' },
+  10_000: { memory: 'at most 250 MB', processor: 'at most 20 %' },
 }
 /** `sweepMs`: time in which every idle server is contacted once. `settleMs`: time for the memory to settle after the registration. */
 const sweepMs = 120_000
@@ -111,7 +111,7 @@ export async function machineBudgets({ admin, fleets, say }: Options): Promise<v
       const after = usage(program.child.pid!)
       const percent = ((after.cpuSeconds - before.cpuSeconds) / sweepMs) * 100_000
       say('  idle: processor with contacts, share of a core', `${percent.toFixed(1)} %`, bars[servers]?.processor)
-      say('  idle: memory of the Node process', `${after.memoryMiB.toFixed(0)} MiB`, bars[servers]?.memory)
+      say('  idle: memory of the Node process', `${after.memoryMB.toFixed(0)} MB`, bars[servers]?.memory)
 
       const starts: [ready: number, list: number][] = []
       for (let round = 0; round < 3; round++) {
