@@ -73,7 +73,9 @@ export default defineConfig({
       room('cli'),
       room('tools'),
       // Tests that kill real processes. Each file starts its own installation and mostly waits for it.
-      { test: { name: 'faults', include: ['e2e/faults/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 120_000 } },
+      {
+        test: { name: 'faults', include: ['e2e/faults/**/*.test.ts'], globalSetup: ['backend/build.ts'], testTimeout: 300_000, hookTimeout: 120_000 },
+      },
       // Tests of the whole product in a real browser and from the command line. Each file starts its own installation.
       {
         test: {

@@ -202,7 +202,7 @@ export async function startProgram(folder: string, more: Readonly<Record<string,
     LOG_LEVEL: 'warn',
     ...more,
   }
-  const running = await start(['backend/src/main.ts', 'serve'], environment, /^Steelyard is ready at /)
+  const running = await start(['backend/dist/main.js', 'serve'], environment, /^Steelyard is ready at /)
   const end = async (signal: NodeJS.Signals) => {
     running.child.kill(signal)
     return running.ended
