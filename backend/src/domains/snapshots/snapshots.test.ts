@@ -166,10 +166,10 @@ test('a file of etcdctl is imported; a file that is truncated, changed or withou
     expect(shown.reason).toContain(reason)
     await admin.call(snapshotRemove, { params: { id } })
   }
-  await waits('cut.db', 'cut short')
+  await waits('cut.db', 'is incomplete')
   await waits('changed.db', 'damaged')
   await waits('plain.db', 'has no hash')
-  await waits('text.db', 'cut short')
+  await waits('text.db', 'is incomplete')
   await waits('none.db', 'has no file')
 })
 
