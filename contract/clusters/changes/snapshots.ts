@@ -119,6 +119,17 @@ export const canUseSnapshot = (s: Pick<Snapshot, 'status' | 'reason'>): Verdict 
   return no(s.status === 'taking' ? 'The snapshot is still being taken' : 'The snapshot is being removed')
 }
 
+const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
+
+/**
+ * Whether a cluster can read a snapshot of this etcd: etcd reads no data of a newer minor version. An unknown version is accepted; etcd itself refuses it then.
+ * `made`: version of the snapshot's data. `runs`: etcd of the cluster's Talos.
+ */
+export const canReadSnapshot = ({ made, runs, talos }: { made: string | null; runs: string | null; talos: string }): Verdict =>
+  made !== null && runs !== null && minorOf(made) > minorOf(runs)
+    ? no(`The snapshot was made by etcd ${made}, but Talos ${talos} runs etcd ${runs}, which can't read newer data: upgrade Talos first`)
+    : yes
+
 const intervals = [1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 168] as const
 export const NewSnapshotSchedule = z.strictObject({
   store_id: z.uuid('Choose a store'),

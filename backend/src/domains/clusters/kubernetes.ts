@@ -40,4 +40,6 @@ export const operatorBinding = () => ({
   },
 })
 
+/** The Secret of a bootstrap token. @param id the part of the token before the dot */
+export const bootstrapTokenPath = (id: string): string => `/api/v1/namespaces/kube-system/secrets/bootstrap-token-${id}`
 export const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`

@@ -3,8 +3,10 @@
  * Then the file is read back, decrypted and compared, and only then the snapshot is ready. Each attempt writes a file with another name, so that a suspended
  * process can't overwrite the file of the process that has taken over.
  */
+import { canReadSnapshot } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { supportedMinor } from '#talos/versions.ts'
 import { checkedEtcdFile, type EtcdFile } from '../../backup/etcd-file.ts'
 import { sealWithKey, unsealWithKey } from '../../backup/key-sealed.ts'
 import { BackupRefused } from '../../backup/sealed.ts'
@@ -29,6 +31,9 @@ const deadlineMs = 2 * 3_600_000
 class Overtaken extends Error {
   override readonly name = 'Overtaken'
 }
+
+/** The file to import can't become a snapshot. Another attempt would read the same file. */
+class Unusable extends BackupRefused {}
 
 const isKnown = (error: unknown): error is Error =>
   error instanceof StoreError || error instanceof TalosError || error instanceof Problem || error instanceof BackupRefused || error instanceof SealBroken
@@ -67,6 +72,17 @@ export function taking(parts: SnapshotParts): Reconciler {
   const tell = (tx: Tx, { id, cluster_id }: Pick<store.SnapshotRow, 'id' | 'cluster_id'>, version: number) =>
     parts.tell(tx, system, { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version, ...scopeOf({ cluster_id }) })
 
+  /** @throws Unusable if the file is no whole snapshot, or of an etcd that the cluster can't read */
+  const imported = async (row: store.SnapshotRow, put: () => Promise<number>, made: () => string | null): Promise<number> => {
+    const stored = await put().catch((error: unknown) => {
+      throw error instanceof BackupRefused ? new Unusable(error.message, { cause: error }) : error
+    })
+    const { talosVersion: talos } = (await clusters.find(parts.db, row.cluster_id!))!
+    const readable = canReadSnapshot({ made: made(), runs: supportedMinor(talos)?.etcd ?? null, talos })
+    if (!readable.ok) throw new Unusable(readable.reason)
+    return stored
+  }
+
   /** Writes the file and reads it back. */
   const make = async (job: Job, row: store.SnapshotRow, to: ObjectStore, key: string) => {
     const { signal } = job
@@ -84,7 +100,16 @@ export function taking(parts: SnapshotParts): Reconciler {
       )
     const at = nowOf(parts)
     const { name, version, stored } = await job.effect(`snapshot/${row.id}`, async () => {
-      if (row.source_key !== null) return { name: null, version: null, stored: await put(to.get(row.source_key, signal)) }
+      if (row.source_key !== null)
+        return {
+          name: null,
+          version: null,
+          stored: await imported(
+            row,
+            () => put(to.get(row.source_key!, signal)),
+            () => file!.version,
+          ),
+        }
       return clusters.readEtcd(row.cluster_id!, signal, async (from, bytes) => ({ ...from, stored: await put(bytes) }))
     })
     const { sizeBytes, sha256, revision, version: dataVersion, identity } = file!
@@ -146,7 +171,7 @@ export function taking(parts: SnapshotParts): Reconciler {
     } catch (error) {
       if (job.signal.aborted || !isKnown(error)) throw error
       if (error instanceof StoreError) await stores.note(row.store_id, error.message)
-      if (attempt >= mostAttempts) return failed(job, row, key, error.message)
+      if (attempt >= mostAttempts || error instanceof Unusable) return failed(job, row, key, error.message)
       await write(job, row, async (tx) => {
         const { version } = await store.update(tx, row.id, {
           reason: `Attempt ${attempt} of ${mostAttempts} failed: ${error.message}`,

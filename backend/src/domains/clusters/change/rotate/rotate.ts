@@ -8,6 +8,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { hasAcceptedList } from '#talos/secrets/rotation.ts'
 import { system } from '../../../../http/caller.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { bootstrapTokenPath } from '../../kubernetes.ts'
 import { clusterQueue } from '../../parts.ts'
 import type { OpenRotation } from '../../secrets.ts'
 import * as store from '../../store.ts'
@@ -127,8 +128,7 @@ async function switched(turn: Turn): Promise<StepResult> {
 /** Talos creates the Secret of the new token, and never deletes that of the old one (Talos `k8stemplates/kubelet.go`, `manifest_apply.go`). */
 async function removeBootstrapToken(turn: Turn, token: string): Promise<void> {
   const api = await kubernetes(turn)
-  const path = `/api/v1/namespaces/kube-system/secrets/bootstrap-token-${token.split('.', 1)[0]!}`
-  await turn.job.effect('rotate-token', () => api.remove(path, turn.job.signal))
+  await turn.job.effect('rotate-token', () => api.remove(bootstrapTokenPath(token.split('.', 1)[0]!), turn.job.signal))
 }
 
 const ending =

@@ -1,12 +1,13 @@
 /** Checks before a restore: the snapshot, and the control planes. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
-import { canUseSnapshot } from '#contract/clusters/changes/snapshots.ts'
+import { canReadSnapshot, canUseSnapshot } from '#contract/clusters/changes/snapshots.ts'
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
+import { formerKeys } from './keys.ts'
 import { type ChangeView, check, talosOf } from '../frame.ts'
 
 /** `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has data. `silent`: the server does not answer. */
@@ -37,12 +38,10 @@ export const controlPlanes = ({ state }: Pick<ChangeView, 'state'>): store.Membe
 export const etcdPlaces = (view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<EtcdPlace[]> =>
   Promise.all(controlPlanes(view).map((m) => etcdPlace(view, m)))
 
-const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0)
-
 /** Checks whether the snapshot can be restored in this cluster. */
 export async function snapshotChecks(
   { parts, state }: ChangeView,
-  { snapshot_id: id, of }: ChangeOf<'restore'>,
+  { snapshot_id: id, of, servers }: ChangeOf<'restore'>,
 ): Promise<{ checks: Check[]; warnings: string[] }> {
   const { row } = state
   const snapshots = parts.snapshots.forChanges
@@ -54,8 +53,11 @@ export async function snapshotChecks(
   const isForeign = snapshot.cluster_id !== row.id || (known !== null && snapshot.identity !== null && known !== snapshot.identity)
   const from = snapshot.cluster_id === row.id ? 'another cluster (its namespace kube-system has another UID)' : `the cluster ${snapshot.cluster_name}`
   const isNamed = of !== undefined && of === snapshot.cluster_name
+  const former = await formerKeys(parts.secrets, parts.db, row.id, snapshot)
+  const whose = former?.until ? `${snapshot.cluster_name} had until ${former.until.toISOString().slice(0, 10)}` : `${snapshot.cluster_name} has`
+  const isNew = servers.length > 0
   const etcd = supportedMinor(row.talos_version)?.etcd ?? null
-  const isNewer = etcd !== null && snapshot.etcd_version !== null && minorOf(snapshot.etcd_version) > minorOf(etcd)
+  const readable = canReadSnapshot({ made: snapshot.etcd_version, runs: etcd, talos: row.talos_version })
   return {
     checks: [
       check('snapshot', usable.ok, usable.ok ? `The snapshot${taken} can be used` : usable.reason),
@@ -68,15 +70,24 @@ export async function snapshotChecks(
       ),
       check(
         'etcd_version',
-        !isNewer,
-        isNewer
-          ? `The snapshot was made by etcd ${snapshot.etcd_version}, but Talos ${row.talos_version} runs etcd ${etcd}, which can't read newer data: upgrade Talos first`
-          : `etcd ${etcd ?? 'of the cluster'} reads data of etcd ${snapshot.etcd_version ?? 'of an unknown version'}`,
+        readable.ok,
+        readable.ok ? `etcd ${etcd ?? 'of the cluster'} reads data of etcd ${snapshot.etcd_version ?? 'of an unknown version'}` : readable.reason,
+      ),
+      check(
+        'encryption_keys',
+        former === null || isNew,
+        former === null
+          ? `${row.name} can read the Secrets in the snapshot`
+          : isNew
+            ? `The Secrets in the snapshot are encrypted with a key that ${whose}: ${row.name} gets this key`
+            : `The Secrets in the snapshot are encrypted with a key that ${whose}. The control planes of ${row.name} have another one, so no API server could read them, and Talos has one place for this key. Give all control planes the former key (docs/snapshots.md, "Snapshots and rotated secrets"), import the secrets, and restore then; or restore on other servers`,
       ),
     ],
     warnings: [
       `Everything that was changed in Kubernetes since the snapshot${taken} is lost.`,
-      ...(isForeign && isNamed ? [`Kubernetes Secrets that were encrypted in ${snapshot.cluster_name} can't be read with the keys of ${row.name}.`] : []),
+      ...(isForeign && isNamed
+        ? [`Tokens of service accounts that ${snapshot.cluster_name} has signed are not valid in ${row.name}: restart their pods.`]
+        : []),
     ],
   }
 }

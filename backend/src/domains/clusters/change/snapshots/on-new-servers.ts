@@ -8,11 +8,13 @@ import { counted } from '#contract/words.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { type Caller, system } from '../../../../http/caller.ts'
 import { lookAt } from '../../leave/leaving.ts'
+import { clusterQueue } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeView, check, keyOf, type Planned, type PlannedGroup, prefixOf } from '../frame.ts'
 import { joiningGroups, judgeJoining, reserve } from '../members/candidates.ts'
 import { snapshotChecks } from './checks.ts'
+import { formerKeys } from './keys.ts'
 
 const titles = changeTable.clusterRestore.steps
 type Change = ChangeOf<'restore'>
@@ -133,5 +135,18 @@ export async function beginNew(
       ...(isBack && { wiped: true, isKnown: true }),
     })
   }
+  await useKeysOfSnapshot(tx, view, change)
   await reserve(tx, begun, change.servers, returning)
+}
+
+/** The new servers get the keys with which the Secrets in the snapshot are encrypted. The current secrets become former ones. */
+async function useKeysOfSnapshot(tx: Tx, { parts, state }: ChangeView, change: Change): Promise<void> {
+  const { id } = state.row
+  const snapshot = (await parts.snapshots.forChanges.find(tx, change.snapshot_id))!
+  const former = await formerKeys(parts.secrets, tx, id, snapshot)
+  if (former === null) return
+  await parts.secrets.importBundle(tx, id, former.bundle)
+  // Makes the reconciler write the escrow file again.
+  await store.update(tx, id, { escrowed_at: null, updated_at: new Date(parts.clock.now()) })
+  await parts.engine.wake(tx, clusterQueue, id)
 }

@@ -4,13 +4,14 @@ import { BackupRefused } from '../../../../backup/sealed.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
 import { StoreError } from '../../../stores/object-store.ts'
-import { nodePath } from '../../kubernetes.ts'
+import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
 import { listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { etcdReports } from '../shared/etcd.ts'
 import { nodeReady } from '../shared/drain.ts'
 import { controlPlanes, type EtcdPlace, etcdPlace } from './checks.ts'
+import { formerTokens } from './keys.ts'
 import * as store from './store.ts'
 
 type Turn = ChangeTurn<ChangeOf<'restore'>>
@@ -168,10 +169,16 @@ export async function objectsBack(turn: Turn): Promise<StepResult> {
   return 'done'
 }
 
-/** Removes nodes of the snapshot whose servers have left the cluster since. */
+/** Removes what the snapshot has brought back: nodes whose servers have left the cluster since, and bootstrap tokens that were rotated since. */
 export async function removeStale(turn: Turn): Promise<StepResult> {
   const { job, state } = turn
   const client = await kubernetes(turn)
+  const { parts } = turn
+  const tokens = await formerTokens(parts.secrets, parts.db, state.row.id)
+  if (tokens.length > 0)
+    await job.effect('former-tokens', async () => {
+      for (const id of tokens) await client.remove(bootstrapTokenPath(id), job.signal)
+    })
   const names = new Set(state.members.filter((m) => members.isWanted(m)).map((m) => m.name))
   const stale = (await client.nodes(job.signal)).filter((n) => !names.has(n.name))
   if (stale.length > 0)

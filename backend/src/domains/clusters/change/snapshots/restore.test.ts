@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
@@ -9,6 +9,8 @@ import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
+import { inTransaction } from '../../../../db/db.ts'
+import { clusterSecrets } from '../../secrets.ts'
 import { clusterWorld } from '../../testing/world.ts'
 
 const world = await clusterWorld({ servers: 11 })
@@ -120,14 +122,16 @@ test('a snapshot of another cluster needs its name, and one of a newer etcd or a
   const database = boltDatabase({ key: [], meta: entries({ storageVersion: '3.7.0' }), cluster: entries({ clusterVersion: '3.7.0' }) })
   writeFileSync(path.join(folder, 'newer.db'), Buffer.concat([database, createHash('sha256').update(database).digest()]))
   const { id } = (await admin.call(snapshotImport, { params: { id: cluster.id }, body: { store_id: store, file: 'newer.db' } })).answer!
-  expect(
-    await world.until(
-      async () => (await admin.call(snapshotGet, { params: { id } })).answer!,
-      (s) => s.status === 'ready',
-    ),
-  ).toMatchObject({ etcd_version: '3.7.0' })
-  expect(await refusal({ snapshot_id: id, reset })).toContain("which can't read newer data")
+  const refused = await world.until(
+    async () => (await admin.call(snapshotGet, { params: { id } })).answer!,
+    (s) => s.status === 'failed',
+  )
+  expect(refused.reason).toContain('The snapshot was made by etcd 3.7.0, but Talos')
   const good = await take()
+  // As after the cluster was restored with an older Talos.
+  await backend.platform.pool.query(`update snapshot set etcd_version = '3.7.0' where id = $1`, [good.id])
+  expect(await refusal({ snapshot_id: good.id, reset })).toContain("which can't read newer data")
+  await backend.platform.pool.query(`update snapshot set etcd_version = $2 where id = $1`, [good.id, good.etcd_version])
   writeFileSync(path.join(folder, good.key), 'nothing')
   const { id: operation } = await world.change(cluster.id, { kind: 'restore', snapshot_id: good.id, reset })
   const ended = await world.ended(operation)
@@ -165,11 +169,27 @@ test('a cluster whose servers all died comes back on new servers with its name, 
   expect((await world.server(first[0]!.id)).cluster).toBeNull()
 }, 240_000)
 
-test('a cluster is restored on its own servers after they came back empty', async () => {
+test('a cluster is restored on its own servers after they came back empty, with the keys of the snapshot, and tokens that were rotated since stay invalid', async () => {
   const other = (await admin.call(clusterCreate, { body: world.ask(again, { name: 'lone' }) })).answer!
   expect((await world.ended(other.operation.id)).status).toBe('done')
   const { id } = await world.change(other.cluster.id, { kind: 'snapshot', store_id: store })
   await world.ended(id)
+  const secrets = clusterSecrets(backend.platform)
+  const { db } = backend.platform
+  const former = (await secrets.bundle(db, other.cluster.id))!
+  expect((await world.ended((await world.change(other.cluster.id, { kind: 'rotate', what: 'tokens' })).id)).status).toBe('done')
+  // As if others had changed the key with which Kubernetes encrypts Secrets.
+  const { secrets: tokens, ...rest } = (await secrets.bundle(db, other.cluster.id))!
+  const secretboxEncryptionSecret = randomBytes(32).toString('base64')
+  await inTransaction(db, (tx) => secrets.importBundle(tx, other.cluster.id, { ...rest, secrets: { ...tokens, secretboxEncryptionSecret } }))
+  const onItself = { kind: 'restore' as const, snapshot_id: id, reset: ids(again) }
+  const { answer: refused } = await admin.call(clusterPlan, { params: { id: other.cluster.id }, body: { change: onItself } })
+  expect(
+    refused!.checks
+      .filter((c) => !c.ok)
+      .map((c) => c.message)
+      .join(),
+  ).toContain('encrypted with a key that lone had until')
   const machine = world.machine(again[0]!)
   const uid = handOn(simulator.world, 'lone')!.show().uid
   machine.lifecycle.request({ kind: 'reset', reset: { graceful: false, reboot: true, partitions: null } })
@@ -185,4 +205,9 @@ test('a cluster is restored on its own servers after they came back empty', asyn
   const ended = await world.ended((await world.change(other.cluster.id, change)).id, 180_000)
   expect(ended).toMatchObject({ status: 'done' })
   expect(handOn(simulator.world, 'lone')!.show().uid).toBe(uid)
+  const now = (await secrets.bundle(db, other.cluster.id))!
+  expect(now.secrets).toEqual({ ...former.secrets, bootstrapToken: tokens.bootstrapToken })
+  expect(machine.config?.node?.cluster.token).toBe(tokens.bootstrapToken)
+  const found = Object.keys(machine.etcdCluster!.state.kubernetes.objects).filter((key) => key.includes('bootstrap-token-'))
+  expect(found.map((key) => key.split('bootstrap-token-')[1])).toEqual([tokens.bootstrapToken.split('.')[0]])
 }, 240_000)
