@@ -187,7 +187,46 @@ export const changeScreens: readonly Screen[] = [
       await page.getByRole('dialog', { name: `Snapshots of ${ready.name}` }).waitFor()
     },
   },
-  { name: 'stores', path: '/admin/stores', ready: (page) => page.getByRole('heading', { name: 'No stores yet' }).waitFor() },
+  { name: 'stores', path: '/admin/stores', ready: (page) => page.getByRole('table', { name: 'Stores', exact: true }).waitFor() },
+  {
+    name: 'store-edit',
+    path: '/admin/stores',
+    async ready(page) {
+      await press(page, 'Actions for disk')
+      await page.getByRole('menuitem', { name: 'Edit' }).click()
+      await page.getByRole('dialog', { name: 'Edit disk' }).waitFor()
+    },
+  },
+  { name: 'backups', path: '/admin/backups', ready: (page) => page.getByRole('heading', { name: 'No backups yet' }).waitFor() },
+  {
+    name: 'backup-take',
+    path: '/admin/backups',
+    async ready(page) {
+      await press(page, 'Take a backup')
+      await page.getByRole('dialog', { name: 'Take a backup of Steelyard' }).getByRole('button', { name: 'Take backup' }).click()
+      await page.getByText('Choose a store', { exact: true }).last().waitFor()
+    },
+  },
+  {
+    name: 'backup-schedule',
+    path: '/admin/backups',
+    async ready(page) {
+      await press(page, 'Set a schedule')
+      await page.getByRole('dialog', { name: 'Backups of Steelyard' }).waitFor()
+    },
+  },
+  {
+    name: 'snapshot-import',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=snapshots`,
+    async ready(page, { ready }) {
+      await press(page, 'Import')
+      await page
+        .getByRole('dialog', { name: `Import a snapshot of ${ready.name}` })
+        .getByRole('button', { name: 'Import snapshot' })
+        .click()
+      await page.getByText('Enter the name of the file').waitFor()
+    },
+  },
   {
     name: 'store-add',
     path: '/admin/stores',

@@ -1,10 +1,13 @@
 /** Changes of a running cluster in the console: a server is added with form and plan, and a scheduled change waits for the window and is cancelled. */
 import type { Browser, Page } from 'playwright-core'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
+import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { operationList } from '#contract/operations.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { keysOf } from './keys.ts'
@@ -130,5 +133,34 @@ describe('the changes of a cluster', () => {
     await keysOf(page).enter(page.getByRole('button', { name: 'Defragment etcd', exact: true }))
     await page.waitForURL('**/operations/*')
     await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
+  })
+
+  test('a snapshot is taken, and the cluster is restored from it on its own control plane', { timeout: 90_000 }, async () => {
+    await installation.call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') } })
+    await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
+    await page
+      .getByRole('link', { name: 'Take a snapshot' })
+      .or(page.getByRole('button', { name: 'Take a snapshot' }))
+      .first()
+      .click()
+    await press('Show the plan')
+    await plan().waitFor()
+    await page.getByRole('button', { name: 'Take a snapshot', exact: true }).click()
+    await page.waitForURL('**/operations/*')
+    await page.getByText(/^done in/).waitFor({ timeout: 40_000 })
+    const [snapshot] = (await installation.call(snapshotList, { query: {} })).items
+    await page.goto(`/infra/clusters/${cluster.id}?tab=snapshots`)
+    await press(/^Actions for the snapshot of/)
+    await page.getByRole('menuitem', { name: 'Restore' }).click()
+    await page.waitForURL(`**/change/restore?snapshot=${snapshot!.id}`)
+    await press('Show the plan')
+    await plan()
+      .getByText(/is wiped|Wipe/)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Restore a snapshot', exact: true }).click()
+    await page.waitForURL('**/operations/*')
+    await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
+    await untilReady(installation, cluster.id)
   })
 })

@@ -1,4 +1,5 @@
 /** Every screen at four widths, dark and light: axe finds nothing, nothing is wider than the screen, and the page logs no error or blocked content. */
+import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/clusters/clusters.ts'
@@ -6,6 +7,7 @@ import { serverDrift } from '#contract/servers/drift.ts'
 import { offerCreate } from '#contract/marketplace/offers.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import { userCreate, userResetPassword } from '#contract/users.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
@@ -101,6 +103,7 @@ async function furnish(): Promise<World> {
   await until('the patch cannot be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
   // The ready cluster has an offer whose access address is not yet the address of the cluster.
   const offer = await call(offerCreate, { body: { cluster_id: ready.id, price: { amount: '0.05', currency: 'EUR', basis: 'compute_unit' } } })
+  await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: join(installation.data, 'stores/disk') } })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   const marketplace = await furnishMarketplace(installation, controlPlane, offer, worker)

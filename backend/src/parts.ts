@@ -40,7 +40,7 @@ import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { storeRoutes, stores as makeStores } from './domains/stores/stores.ts'
 import { backupRoutes, backups as makeBackups } from './domains/snapshots/backups.ts'
-import { snapshotRoutes, snapshots as makeSnapshots, uses } from './domains/snapshots/snapshots.ts'
+import { isBusy, newestFile, snapshotRoutes, snapshots as makeSnapshots, uses } from './domains/snapshots/snapshots.ts'
 import { subnetRoutes, subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts, userRoutes } from './domains/users/accounts.ts'
 import { identities as makeIdentities } from './domains/users/identities.ts'
@@ -77,7 +77,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const accounts = makeAccounts(people)
   const apiTokens = makeApiTokens({ ...platform, onRevoked })
   const invitations = makeInvitations(people)
-  const stores = makeStores({ ...platform, uses })
+  const stores = makeStores({ ...platform, uses, newestFile, isBusy })
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const factory = makeFactory({ ...platform, url: config.imageFactoryUrl })

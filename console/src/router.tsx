@@ -36,6 +36,7 @@ const pages: { readonly [Id in RouteId]: () => Promise<PageModule<Id>> } = {
   '/admin/invitations': () => import('./routes/people/admin.invitations.tsx'),
   '/admin/waitlist': () => import('./routes/people/admin.waitlist.tsx'),
   '/admin/sessions': () => import('./routes/people/admin.sessions.tsx'),
+  '/admin/backups': () => import('./routes/admin.backups.tsx'),
   '/admin/stores': () => import('./routes/admin.stores.tsx'),
   '/admin/tokens': () => import('./routes/people/admin.tokens.tsx'),
   '/audit': () => import('./routes/audit.tsx'),

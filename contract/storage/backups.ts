@@ -5,6 +5,7 @@ import { list } from '../list.ts'
 import { callsOf } from '../object-calls.ts'
 import { operation } from '../operation.ts'
 import { changed, time } from '../page.ts'
+import { no, type Verdict, yes } from '../rule.ts'
 
 export const Backup = z.object({
   id: z.uuid(),
@@ -41,6 +42,13 @@ const backups = list<Backup>()({
   order: '-created_at',
 })
 
+/** Why a backup can't be verified. */
+export const canUseBackup = ({ status, reason }: Pick<Backup, 'status' | 'reason'>): Verdict => {
+  if (status === 'ready') return yes
+  if (status === 'failed') return no(`The backup failed${reason === null ? '' : `: ${reason}`}`)
+  return no(status === 'taking' ? 'The backup is still being taken' : 'The backup is being removed')
+}
+
 const calls = callsOf('backup', '/v1/backups', { read: 'users:manage', write: 'users:manage' }, Backup)
 export const backupList = calls.list(backups, "Steelyard's own backups in stores, newest first.")
 export const backupGet = calls.get('One backup.')
@@ -53,6 +61,12 @@ export const backupRemove = operation('backupRemove', 'DELETE /v1/backups/{id}',
   summary: 'Remove a backup and its file.',
   proof: true,
   errors: ['stale'],
+})
+export const backupVerify = operation('backupVerify', 'POST /v1/backups/{id}/verify', 'users:manage', {
+  summary: 'Read a backup from its store as a whole, open it with the passphrase and check it.',
+  kept: true,
+  answer: Backup,
+  errors: ['transition_refused', 'store_refused'],
 })
 
 export const backupScheduleGet = operation('backupScheduleGet', 'GET /v1/backup-schedule', 'users:manage', {

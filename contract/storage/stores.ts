@@ -95,10 +95,16 @@ export const NewStore = z
   })
 export type NewStore = z.infer<typeof NewStore>
 
-/** The place of the files can't change, because the files would not move with it. */
+/** A change of the place moves no files: they must be at the new place already. A folder can't be changed. */
 export const StoreChange = z.strictObject({
   name: z.optional(nameOf('Store')),
+  endpoint: z.optional(endpoint),
+  region: z.optional(word('region', 60)),
+  bucket: z.optional(bucket),
+  prefix: z.optional(prefix),
+  path_style: z.optional(z.boolean()),
   access_key_id: z.optional(word('access key id', 200)),
+  /** Never returned by any call. Without it, the stored one is kept. */
   secret_access_key: z.optional(secret),
 })
 export type StoreChange = z.infer<typeof StoreChange>
@@ -131,9 +137,10 @@ export const storeCreate = calls.create({
   errors: ['name_taken', 'store_refused', 'dial_refused'],
 })
 export const storeUpdate = calls.update({
-  summary: 'Rename a store, or change its access key. Its place is fixed: add another store instead.',
+  summary:
+    'Rename a store, or change the access key or the place of a bucket. It is tested first. If the store has files, the newest must be at the new place already.',
   body: StoreChange,
-  errors: ['stale', 'name_taken', 'store_refused', 'dial_refused'],
+  errors: ['stale', 'name_taken', 'store_refused', 'dial_refused', 'store_in_use'],
 })
 export const storeRemove = calls.remove('Remove a store that no schedule and no snapshot uses. Files in it stay.', ['stale', 'store_in_use'])
 export const storeTest = operation('storeTest', 'POST /v1/stores/{id}/test', 'users:manage', {

@@ -16,6 +16,9 @@ export class BackupRefused extends Refusal {
   override readonly name = 'BackupRefused'
 }
 
+/** The passphrase is another than that of the file. The file may be right. */
+export class WrongPassphrase extends BackupRefused {}
+
 const magic = Buffer.from('steelyard-backup-1\n')
 const saltBytes = 16
 const checkBytes = 16
@@ -151,7 +154,7 @@ async function openHead(passphrase: string, head: Buffer, known: KnownKeys): Pro
   const salt = head.subarray(saltAt, checkAt)
   const name = head.subarray(costAt, checkAt).toString('hex')
   const keys = known.get(name) ?? (await keysOf(passphrase, { log2N, r, p }, salt))
-  if (!timingSafeEqual(keys.check, head.subarray(checkAt, headBytes))) throw new BackupRefused('This is not the passphrase of this backup')
+  if (!timingSafeEqual(keys.check, head.subarray(checkAt, headBytes))) throw new WrongPassphrase('This is not the passphrase of this backup')
   known.set(name, keys)
   return keys
 }

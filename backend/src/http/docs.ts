@@ -108,7 +108,10 @@ Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Ma
 }
 
 /** Pages for users in `docs/`, by their path. Steelyard serves them itself, so that they work without the internet. */
-const guides: Readonly<Record<string, string>> = { '/docs/connecting-servers': 'connecting-servers.html' }
+const guides: Readonly<Record<string, string>> = {
+  '/docs/connecting-servers': 'connecting-servers.html',
+  '/docs/restoring-steelyard': 'restoring-steelyard.html',
+}
 
 export function docsRoutes(app: FastifyInstance, { version, docsFolder }: { version: string; docsFolder: string }): void {
   let api: string | undefined

@@ -18,7 +18,8 @@ const concerned: Record<EventKind, readonly string[]> = {
   operation: ['operation', 'overview', 'cluster'],
   offer: ['offer', 'cluster', 'cc'],
   store: ['store'],
-  snapshot: ['snapshot', 'cluster'],
+  // A backup of Steelyard is a snapshot of the kind that has no cluster.
+  snapshot: ['snapshot', 'backup', 'cluster'],
   user: ['user', 'profile', 'waitlist'],
   invitation: ['invitation', 'waitlist'],
   waitlist: ['waitlist'],

@@ -52,4 +52,5 @@ export const paths = {
   sessions: page('/admin/sessions'),
   apiTokens: page('/admin/tokens'),
   stores: page('/admin/stores'),
+  backups: page('/admin/backups'),
 } as const

@@ -44,6 +44,7 @@ export const routes = {
   '/admin/invitations': { crumb: 'Invitations', search: everyText },
   '/admin/waitlist': { crumb: 'Waitlist', search: everyText },
   '/admin/sessions': { crumb: 'Sessions', search: everyText },
+  '/admin/backups': { crumb: 'Backups', search: everyText },
   '/admin/stores': { crumb: 'Stores', search: everyText },
   '/admin/tokens': { crumb: 'API Tokens', search: everyText },
   '/audit': { crumb: 'Audit Log', search: everyText },

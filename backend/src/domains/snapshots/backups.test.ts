@@ -1,7 +1,16 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { backupCreate, backupGet, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet } from '#contract/storage/backups.ts'
+import {
+  backupCreate,
+  backupGet,
+  backupList,
+  backupRemove,
+  backupScheduleGet,
+  backupScheduleRemove,
+  backupScheduleSet,
+  backupVerify,
+} from '#contract/storage/backups.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { inTransaction } from '../../db/db.ts'
@@ -39,6 +48,15 @@ test('a backup is written to the store and read back, restore can read it, and i
   expect(ready).toMatchObject({ status: 'ready', verified_at: expect.any(String) as string, size_bytes: readFileSync(path.join(disk, ready!.key)).length })
   const contents = await check(path.join(disk, ready!.key), 'twelve or more characters')
   expect(contents.files.map((f) => f.kind)).toEqual(['key'])
+  const verify = () => admin.call(backupVerify, { params: { id: ready!.id } })
+  expect((await verify()).answer).toMatchObject({ status: 'ready' })
+  writeFileSync(passphraseFile, 'another passphrase of today\n', { mode: 0o600 })
+  expect((await verify()).problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('has changed since this backup') as string })
+  writeFileSync(passphraseFile, 'twelve or more characters\n', { mode: 0o600 })
+  const whole = readFileSync(path.join(disk, ready!.key))
+  writeFileSync(path.join(disk, ready!.key), whole.subarray(0, -1))
+  expect((await verify()).answer).toMatchObject({ status: 'failed', reason: expect.stringContaining('The backup is cut off') as string })
+  expect((await verify()).problem?.code).toBe('transition_refused')
   expect((await admin.call(snapshotList)).answer!.items).toEqual([])
   const operator = await backend.signIn({ role: 'operator' })
   expect((await operator.call(backupList)).problem?.code).toBe('forbidden')

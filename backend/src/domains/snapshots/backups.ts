@@ -10,17 +10,20 @@ import {
   backupScheduleGet,
   backupScheduleRemove,
   backupScheduleSet,
+  backupVerify,
+  canUseBackup,
 } from '#contract/storage/backups.ts'
 import type { SnapshotSchedule, NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { BackupRefused } from '../../backup/sealed.ts'
+import { BackupRefused, WrongPassphrase } from '../../backup/sealed.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { checkVersion, existing, type Versions } from '../../http/tags.ts'
-import { backupPassphrase } from './own-backup.ts'
+import { StoreError } from '../stores/object-store.ts'
+import { backupPassphrase, readBackup } from './own-backup.ts'
 import { begin, installation, nowOf, scheduleQueue, scopeOf, type SnapshotParts, wakeSnapshot } from './parts.ts'
 import { presentBackup, presentSchedule } from './present.ts'
 import { lastTime } from './schedule.ts'
@@ -28,10 +31,12 @@ import * as store from './store.ts'
 
 export function backupRoutes(app: FastifyInstance, backups: Backups): void {
   const on = serve(app)
+  const heavy = serve(app, { heavy: true })
   on(backupList, ({ query }) => backups.list(query))
   on(backupGet, ({ params }) => backups.get(params.id))
   on(backupCreate, ({ caller, body }) => backups.create(caller, body.store_id))
   on(backupRemove, ({ caller, params, ifMatch }) => backups.remove(caller, params.id, ifMatch).then(() => undefined))
+  heavy(backupVerify, ({ caller, params, signal }) => backups.verify(caller, params.id, signal))
   on(backupScheduleGet, async () => ({ schedule: await backups.schedule() }))
   on(backupScheduleSet, ({ caller, body, ifMatch }) => backups.setSchedule(caller, body, ifMatch))
   on(backupScheduleRemove, ({ caller, ifMatch }) => backups.removeSchedule(caller, ifMatch).then(() => undefined))
@@ -48,11 +53,10 @@ export function backups(parts: SnapshotParts) {
     return row ? presentSchedule(row, clock.now(), { newest: await store.newestReady(on, null), last: await store.lastScheduled(on, null) }) : null
   }
   /** @throws Problem transition_refused without a usable passphrase */
-  const demandPassphrase = async (): Promise<void> => {
-    await backupPassphrase(parts).catch((error: unknown) => {
+  const demandPassphrase = async (): Promise<string> =>
+    backupPassphrase(parts).catch((error: unknown) => {
       throw error instanceof BackupRefused ? new Problem('transition_refused', error.message) : error
     })
-  }
 
   return {
     async list(query: Input<typeof backupList>['query']): Promise<Page<Backup>> {
@@ -83,6 +87,41 @@ export function backups(parts: SnapshotParts) {
         await record(tx, caller, { action: 'installation.backup_removed', target, after: { key: row.object_key }, event })
         await wakeSnapshot(engine, tx, row)
       }),
+
+    /**
+     * Reads the file from its store, opens it and checks it. A damaged file makes the backup failed; a passphrase that has changed since does not.
+     * @throws Problem not_found, transition_refused, store_refused
+     */
+    async verify(caller: Caller, id: string, signal: AbortSignal): Promise<Backup> {
+      const row = own(await store.find(db, id))
+      const verdict = canUseBackup(row)
+      if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      const passphrase = await demandPassphrase()
+      let damage: string | null = null
+      try {
+        const file = await readBackup(passphrase, { from: await stores.open(row.store_id), key: row.object_key, signal })
+        if (file.sha256 !== row.sha256) damage = 'The file in the store is not the one that was written'
+      } catch (error) {
+        if (error instanceof WrongPassphrase)
+          throw new Problem(
+            'transition_refused',
+            'The passphrase of Steelyard has changed since this backup. Only the former passphrase opens it: keep that one as long as you keep the backup',
+          )
+        if (error instanceof BackupRefused || (error instanceof StoreError && error.kind === 'missing')) damage = error.message
+        else if (error instanceof StoreError) throw new Problem('store_refused', error.message)
+        else throw error
+      }
+      return inTransaction(db, async (tx) => {
+        const now = own(await store.lock(tx, id))
+        if (now.status !== 'ready') return presentBackup(now)
+        const change = damage === null ? { verified_at: nowOf(parts) } : ({ status: 'failed', reason: damage } as const)
+        const { version } = await store.update(tx, id, { ...change, updated_at: nowOf(parts) })
+        const event = { name: 'snapshot.updated', object: { kind: 'snapshot', id }, version, ...scopeOf(row) } as const
+        if (damage === null) await parts.tell(tx, caller, event)
+        else await record(tx, caller, { action: 'installation.backup_failed', target, after: { key: row.object_key, reason: damage }, event })
+        return presentBackup(own(await store.find(tx, id)))
+      })
+    },
 
     schedule: (): Promise<SnapshotSchedule | null> => shownSchedule(db),
 

@@ -22,7 +22,7 @@ export async function backupPassphrase({ config }: Pick<SnapshotParts, 'config'>
 }
 
 /** Passes the bytes on, and counts and hashes them. */
-async function* measured(source: AsyncIterable<Uint8Array>, found: (file: { bytes: number; sha256: string }) => void): AsyncGenerator<Uint8Array> {
+async function* measured(source: AsyncIterable<Uint8Array>, found: (file: Measured) => void): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const piece of source) {
@@ -33,13 +33,29 @@ async function* measured(source: AsyncIterable<Uint8Array>, found: (file: { byte
   found({ bytes, sha256: hash.digest('hex') })
 }
 
+interface Measured {
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** Reads a stored backup as a whole and opens it. @throws BackupRefused, StoreError */
+export async function readBackup(
+  passphrase: string,
+  { from, key, signal, known = new Map() }: { from: Pick<ObjectStore, 'get'>; key: string; signal: AbortSignal; known?: KnownKeys },
+): Promise<Measured> {
+  let read: Measured | undefined
+  const bytes = measured(from.get(key, signal), (file) => (read = file))
+  await visit(readRecords(unseal(passphrase, bytes, known)))
+  return read!
+}
+
 /** @throws BackupRefused, StoreError */
 export async function makeBackup(parts: SnapshotParts, job: Job, row: store.SnapshotRow, to: ObjectStore, key: string) {
   const { config, pool, version } = parts
   const passphrase = await backupPassphrase(parts)
   const known: KnownKeys = new Map()
   const at = nowOf(parts)
-  let written: { bytes: number; sha256: string } | undefined
+  let written: Measured | undefined
   await job.effect(`backup/${row.id}`, async () => {
     const count: DumpCount = { tables: 0, rows: 0, files: 0, clustersWithoutEscrow: 0 }
     const client = await pool.connect()
@@ -53,17 +69,8 @@ export async function makeBackup(parts: SnapshotParts, job: Job, row: store.Snap
       client.release()
     }
   })
-  let again: { bytes: number; sha256: string } | undefined
-  await visit(
-    readRecords(
-      unseal(
-        passphrase,
-        measured(to.get(key, job.signal), (file) => (again = file)),
-        known,
-      ),
-    ),
-  )
-  if (again?.sha256 !== written!.sha256) throw new StoreError('The file in the store is not the one that was written')
+  const again = await readBackup(passphrase, { from: to, key, signal: job.signal, known })
+  if (again.sha256 !== written!.sha256) throw new StoreError('The file in the store is not the one that was written')
   const { bytes, sha256 } = written!
   return { taken_at: at, size_bytes: bytes, stored_bytes: bytes, sha256, verified_at: nowOf(parts) }
 }

@@ -35,7 +35,7 @@ import { scheduling } from './scheduling.ts'
 import * as store from './store.ts'
 import { readWhole, taking } from './taking.ts'
 
-export { uses } from './store.ts'
+export { isBusy, newestFile, uses } from './store.ts'
 
 export function snapshotRoutes(app: FastifyInstance, snapshots: Snapshots): void {
   const on = serve(app)

@@ -83,6 +83,22 @@ export const uses = (on: On, storeId: string): Promise<{ snapshots: number; sche
     ])
     .executeTakeFirstOrThrow()
 
+/** The key of the newest file in a store that can be used. */
+export const newestFile = async (on: On, storeId: string): Promise<string | undefined> =>
+  (
+    await snapshots(on)
+      .where('snapshot.store_id', '=', storeId)
+      .where('snapshot.status', '=', 'ready')
+      .orderBy('snapshot.taken_at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+  )?.object_key
+
+/** Whether a file is being written to a store or removed from it. */
+export const isBusy = async (on: On, storeId: string): Promise<boolean> =>
+  (await snapshots(on).where('snapshot.store_id', '=', storeId).where('snapshot.status', 'in', ['taking', 'removing']).limit(1).executeTakeFirst()) !==
+  undefined
+
 const ofCluster = (on: On, clusterId: string | null) =>
   snapshots(on).where((e) => (clusterId === null ? e('snapshot.cluster_id', 'is', null) : e('snapshot.cluster_id', '=', clusterId)))
 

@@ -1,11 +1,22 @@
 /** Use cases of stores. A store is tested before it is added or its access key is changed. Other domains write and read files through `open`. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { type NewStore, type Store, type StoreChange, storeCreate, storeGet, storeList, storeRemove, storeTest, storeUpdate } from '#contract/storage/stores.ts'
+import {
+  type NewStore,
+  type Store,
+  type StoreChange,
+  storeCreate,
+  storeGet,
+  storeList,
+  storePlace,
+  storeRemove,
+  storeTest,
+  storeUpdate,
+} from '#contract/storage/stores.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
@@ -16,6 +27,7 @@ import { claimFolder, disclaimFolder, folderStore, whyNotAllowed } from './folde
 import { type ObjectStore, StoreError } from './object-store.ts'
 import { s3Store } from './s3.ts'
 import * as store from './store.ts'
+import { demandFile, tryOut } from './trying.ts'
 
 export function storeRoutes(app: FastifyInstance, stores: Stores): void {
   const on = serve(app)
@@ -28,9 +40,6 @@ export function storeRoutes(app: FastifyInstance, stores: Stores): void {
 }
 
 export type Stores = ReturnType<typeof stores>
-
-/** Time limit of a test, in ms. */
-const testMs = 60_000
 
 const present = ({ secret_sealed: _secret, ...row }: store.StoreRow): Store => ({
   ...row,
@@ -45,9 +54,13 @@ const place = (id: string) => ({ table: 'store', column: 'secret_sealed', owner:
 interface StoreParts extends Platform {
   /** Number of snapshots and schedules that use the store. */
   readonly uses: (on: Db | Tx, storeId: string) => Promise<{ snapshots: number; schedules: number }>
+  /** The key of the newest file in the store that can be used. */
+  readonly newestFile: (on: Db | Tx, storeId: string) => Promise<string | undefined>
+  /** Whether a file is being written to the store or removed from it. */
+  readonly isBusy: (on: Db | Tx, storeId: string) => Promise<boolean>
 }
 
-export function stores({ db, clock, record, tell, config, vault, uses }: StoreParts) {
+export function stores({ db, clock, record, tell, config, vault, uses, newestFile, isBusy }: StoreParts) {
   const policy = endpointPolicy(config.storeNetworks)
   const now = () => new Date(clock.now())
 
@@ -72,28 +85,6 @@ export function stores({ db, clock, record, tell, config, vault, uses }: StorePa
 
   const secretOf = async (on: Db | Tx, row: store.StoreRow): Promise<string | undefined> =>
     row.secret_sealed === null ? undefined : (await vault.open(on, { ...place(row.id), sealed: row.secret_sealed })).toString('utf8')
-
-  /** Writes a file, reads it back and removes it. @throws StoreError */
-  const tryOut = async (on: ObjectStore, signal: AbortSignal): Promise<void> => {
-    const key = `steelyard-test-${randomUUID()}`
-    const bytes = randomBytes(1024)
-    const within = AbortSignal.any([signal, AbortSignal.timeout(testMs)])
-    try {
-      await on.put(
-        key,
-        (async function* () {
-          yield bytes
-        })(),
-        within,
-      )
-      const read = Buffer.concat(await Array.fromAsync(on.get(key, within)))
-      if (!read.equals(bytes)) throw new StoreError('The file in the store is not the one that was written')
-      await on.remove(key, within)
-    } catch (error) {
-      if (!signal.aborted && within.aborted) throw new StoreError(`The store did not answer within ${testMs / 1000} s`, { cause: error })
-      throw error
-    }
-  }
 
   const refusedOr = (error: unknown): unknown => (error instanceof StoreError ? new Problem('store_refused', error.message) : error)
   const takenOr = (error: unknown): unknown => {
@@ -163,26 +154,46 @@ export function stores({ db, clock, record, tell, config, vault, uses }: StorePa
       }
     },
 
-    /** @throws Problem not_found, stale, name_taken; store_refused if the new access key doesn't work */
+    /** @throws Problem not_found, stale, name_taken; store_refused if the new access key or place doesn't work, or lacks the store's files */
     async update(
       caller: Caller,
       id: string,
-      { name, access_key_id, secret_access_key: secret }: StoreChange,
+      { name, secret_access_key: secret, ...s3 }: StoreChange,
       { ifMatch, signal }: { ifMatch: Versions; signal: AbortSignal },
     ): Promise<Store> {
       const read = existing(await store.find(db, id), 'store', ifMatch)
-      const isKey = access_key_id !== undefined || secret !== undefined
-      if (isKey && read.kind === 'folder') throw new Problem('invalid', 'A folder has no access key', { access_key_id: 'A folder has no access key' })
+      const isTested = secret !== undefined || Object.keys(s3).length > 0
+      if (isTested && read.kind === 'folder') {
+        const [field = 'secret_access_key'] = Object.keys(s3)
+        const sentence = 'Only the name of a folder can be changed: add another store instead'
+        throw new Problem('invalid', sentence, { [field]: sentence })
+      }
+      const changed: store.StoreRow = {
+        ...read,
+        endpoint: s3.endpoint ?? read.endpoint,
+        region: s3.region ?? read.region,
+        bucket: s3.bucket ?? read.bucket,
+        prefix: s3.prefix ?? read.prefix,
+        path_style: s3.path_style ?? read.path_style,
+        access_key_id: s3.access_key_id ?? read.access_key_id,
+      }
       try {
-        if (isKey) await tryOut(openWith({ ...read, access_key_id: access_key_id ?? read.access_key_id }, secret ?? (await secretOf(db, read))), signal)
+        if (isTested) {
+          const opened = openWith(changed, secret ?? (await secretOf(db, read)))
+          await tryOut(opened, signal)
+          const newest = storePlace(changed) === storePlace(read) ? undefined : await newestFile(db, id)
+          if (newest !== undefined) await demandFile(opened, newest, storePlace(changed), signal)
+        }
         return await inTransaction(db, async (tx) => {
           const before = existing(await store.lock(tx, id), 'store', ifMatch)
+          if (storePlace(changed) !== storePlace(before) && (await isBusy(tx, id)))
+            throw new Problem('store_in_use', 'A file is being written to the store or removed from it: wait until that has ended')
           const sealed = secret === undefined ? {} : { secret_sealed: await vault.seal(tx, { ...place(id), bytes: Buffer.from(secret) }) }
           const after = await store.update(tx, id, {
             ...(name !== undefined && { name }),
-            ...(access_key_id !== undefined && { access_key_id }),
+            ...s3,
             ...sealed,
-            ...(isKey && { verified_at: now(), problem: null, problem_since: null }),
+            ...(isTested && { verified_at: now(), problem: null, problem_since: null }),
             updated_at: now(),
           })
           const target = { kind: 'store', id, name: after.name }

@@ -36,6 +36,8 @@ test.each([
   ['cluster shrink web --server w-1 --keep-workload-disks', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: true, force: false }] }],
   ['cluster shrink web --force w-1', { kind: 'shrink', servers: [{ node_id: id(2), keep_workload_disks: false, force: true }] }],
   ['cluster role web --control-plane w-1', { kind: 'role', servers: [{ node_id: id(2), role: 'control_plane' }] }],
+  ['cluster upgrade-talos web v1.13.9 --canary w-1 --stage', { kind: 'upgradeTalos', version: 'v1.13.9', canary: id(2), stage: true }],
+  ['cluster rollback-talos web w-1', { kind: 'rollbackTalos', node_id: id(2) }],
   ['cluster replace web cp-1 --by spare', { kind: 'replace', node_id: id(1), by: { node_id: id(4) }, keep_workload_disks: false }],
 ])('`%s` shows its plan, and starts the change of this plan', async (line, change) => {
   const { api, cli } = await ready()

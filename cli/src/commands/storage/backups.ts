@@ -1,8 +1,9 @@
-import { backupCreate, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet } from '#contract/storage/backups.ts'
+import { backupCreate, backupList, backupRemove, backupScheduleGet, backupScheduleRemove, backupScheduleSet, backupVerify } from '#contract/storage/backups.ts'
 import { beSure, sureOption } from '../../ask.ts'
 import { command, type Command, listCommand, objectCommand } from '../../command.ts'
 import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
+import { oneLine } from '../../text.ts'
 import { planOptions, scheduleText, wishOf } from './snapshots.ts'
 
 export const backupCommands: Command[] = [
@@ -25,6 +26,15 @@ export const backupCommands: Command[] = [
         await api.call(backupCreate, { body: { store_id: await noun.idOf(api, noun.store, store) } }),
         () => 'The backup has begun: steelyard backup list shows it\n',
       )
+    },
+  }),
+  objectCommand({
+    name: 'backup verify',
+    of: noun.backup,
+    operation: backupVerify,
+    done({ show }, answer) {
+      show(answer, (b) => (b.status === 'ready' ? 'The file was read back, opened and is right\n' : `The backup is damaged: ${oneLine(b.reason ?? '')}\n`))
+      return answer.status === 'ready' ? 0 : 1
     },
   }),
   objectCommand({

@@ -28,6 +28,13 @@ async function secretOf({ terminal }: Context, file: string | undefined): Promis
   return typed.trim()
 }
 
+const placeOptions = {
+  endpoint: { kind: 'text', value: 'URL', help: 'URL of the S3 service' },
+  region: { kind: 'text', value: 'REGION', help: 'Region of the bucket. A new store has us-east-1 by default' },
+  bucket: { kind: 'text', value: 'BUCKET', help: 'Name of the bucket, which must exist' },
+  prefix: { kind: 'text', value: 'PREFIX', help: 'Prefix of the name of every object' },
+  'host-style': { kind: 'flag', help: 'The bucket is in the host name (https://BUCKET.HOST), not in the path' },
+} as const
 const keyOptions = {
   'access-key': { kind: 'text', value: 'ID', help: 'Access key id' },
   'secret-file': { kind: 'text', value: 'FILE', help: 'File with the secret access key; /dev/stdin for standard input (default: asks for it)' },
@@ -48,11 +55,7 @@ export const storeCommands: Command[] = [
     operands: { name: { value: 'NAME', help: 'Name of the store' } },
     options: {
       folder: { kind: 'text', value: 'FOLDER', help: 'Absolute path of a folder inside STEELYARD_STORE_FOLDERS' },
-      endpoint: { kind: 'text', value: 'URL', help: 'URL of the S3 service' },
-      region: { kind: 'text', value: 'REGION', help: 'Region of the bucket (default: us-east-1)' },
-      bucket: { kind: 'text', value: 'BUCKET', help: 'Name of the bucket, which must exist' },
-      prefix: { kind: 'text', value: 'PREFIX', help: 'Prefix of the name of every object' },
-      'host-style': { kind: 'flag', help: 'The bucket is in the host name (https://BUCKET.HOST), not in the path' },
+      ...placeOptions,
       ...keyOptions,
     },
     examples: [
@@ -75,13 +78,25 @@ export const storeCommands: Command[] = [
     name: 'store edit',
     of: noun.store,
     operation: storeUpdate,
-    summary: 'Rename a store, or change its access key. The new key is tested first.',
-    options: { name: { kind: 'text', value: 'NAME', help: 'New name' }, ...keyOptions },
-    examples: ['store edit offsite --name offsite-2', 'store edit offsite --access-key AKIA1 --secret-file ./key'],
+    summary: 'Rename a store, or change the access key or the place of a bucket. It is tested first; files must be at the new place already.',
+    options: {
+      name: { kind: 'text', value: 'NAME', help: 'New name' },
+      ...placeOptions,
+      'path-style': { kind: 'flag', help: 'The bucket is in the path again' },
+      ...keyOptions,
+    },
+    examples: [
+      'store edit offsite --name offsite-2',
+      'store edit offsite --access-key AKIA1 --secret-file ./key',
+      'store edit offsite --endpoint https://s3.example.org',
+    ],
     async ask(context, { options: o }) {
       const isKey = o['access-key'] !== undefined || o['secret-file'] !== undefined
       const secret_access_key = isKey ? await secretOf(context, o['secret-file']) : undefined
-      const body = given({ name: o.name, access_key_id: o['access-key'], secret_access_key })
+      if (o['host-style'] && o['path-style']) throw new CliError('usage', 'Give either --host-style or --path-style')
+      const path_style = o['host-style'] ? false : o['path-style'] ? true : undefined
+      const { name, endpoint, region, bucket, prefix } = o
+      const body = given({ name, endpoint, region, bucket, prefix, path_style, access_key_id: o['access-key'], secret_access_key })
       if (Object.keys(body).length === 0) throw new CliError('usage', 'Specify what to change')
       return { body }
     },

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
-import { type Store, storeCreate, storeList, storePlace, storeRemove, storeTest } from '#contract/storage/stores.ts'
+import { type ComponentProps, useMemo } from 'react'
+import { type Store, storeCreate, storeList, storePlace, storeRemove, storeTest, storeUpdate } from '#contract/storage/stores.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -19,8 +19,10 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
+import type EditStore from './EditStore.tsx'
 
 const addStore = dialog(() => import('./AddStore.tsx'))
+const editStore = dialog<ComponentProps<typeof EditStore>>(() => import('./EditStore.tsx'))
 
 const storeColumns = listColumns(storeList.list, {
   name: { fixed: true, card: 'name', width: 170 },
@@ -88,6 +90,7 @@ async function test({ id, name }: Store): Promise<void> {
 }
 
 const storeActions = (store: Store): Action[] => [
+  { label: 'Edit', icon: 'edit', can: allowed(storeUpdate), run: () => editStore({ store }) },
   { label: 'Test', icon: 'check', can: allowed(storeTest), run: () => test(store) },
   {
     label: 'Remove',

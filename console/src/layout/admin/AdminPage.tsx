@@ -12,6 +12,7 @@ const pages = [
   { id: 'sessions', text: 'Sessions', href: paths.sessions() },
   { id: 'tokens', text: 'API tokens', href: paths.apiTokens() },
   { id: 'stores', text: 'Stores', href: paths.stores() },
+  { id: 'backups', text: 'Backups', href: paths.backups() },
   { id: 'audit', text: 'Audit log', href: paths.audit() },
 ] as const
 

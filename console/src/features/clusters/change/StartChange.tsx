@@ -102,7 +102,7 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
           <div className={css['buttons']}>
             <Button
               type="submit"
-              kind={plan.disks.length > 0 ? 'danger-fill' : 'primary'}
+              kind={plan.disks.length > 0 || change.kind === 'restore' ? 'danger-fill' : 'primary'}
               busy={form.busy}
               busyText="Beginning"
               can={both(allowed(clusterChange), canStart(plan, ticked))}

@@ -1,6 +1,18 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { ComponentProps } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { canUseSnapshot, type Snapshot, snapshotDownload, snapshotList, snapshotRemove, snapshotVerify } from '#contract/clusters/changes/snapshots.ts'
+import {
+  canUseSnapshot,
+  type Snapshot,
+  snapshotDownload,
+  snapshotImport,
+  snapshotList,
+  snapshotRemove,
+  snapshotScheduleGet,
+  snapshotScheduleRemove,
+  snapshotScheduleSet,
+  snapshotVerify,
+} from '#contract/clusters/changes/snapshots.ts'
 import { yes } from '#contract/rule.ts'
 import { authorized, call } from '../../../api/client.ts'
 import { read } from '../../../api/http.ts'
@@ -9,17 +21,23 @@ import { allowed } from '../../../api/session.ts'
 import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { sentence } from '../../../lib/text.ts'
+import { curlOf } from '../../../lib/shell.ts'
 import { memory } from '../../../lib/units.ts'
 import { type Action, both, confirm } from '../../../ui/actions.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { StatusReason, type Tone } from '../../../ui/feedback/Status.tsx'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { dialog } from '../../../ui/overlay/dialogs.ts'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
 import { Time } from '../../../ui/table/list-columns.tsx'
 import { changeActions } from '../change/change-actions.ts'
 import css from '../health/Health.module.css'
-import { SchedulePanel } from './SchedulePanel.tsx'
+import type ImportSnapshot from './ImportSnapshot.tsx'
+import { SchedulePanel } from '../../../layout/storage/SchedulePanel.tsx'
+import type { ScheduleOf } from '../../../layout/storage/schedule.ts'
+
+const importSnapshot = dialog<ComponentProps<typeof ImportSnapshot>>(() => import('./ImportSnapshot.tsx'))
 
 const tones: Readonly<Record<Snapshot['status'], Tone>> = { taking: 'busy', ready: 'ok', failed: 'danger', removing: 'busy' }
 
@@ -109,20 +127,35 @@ const snapshotActions = (s: Snapshot, cluster: Cluster): Action[] => [
   },
 ]
 
+const scheduleOf = ({ id, name }: Cluster): ScheduleOf => ({
+  title: `Snapshots of ${name}`,
+  things: 'snapshots',
+  none: 'No snapshots are taken automatically. Without a snapshot, a cluster that loses all its control planes is lost.',
+  can: allowed(snapshotScheduleSet),
+  save: (body, version) => call(snapshotScheduleSet, { params: { id }, body }, version === undefined ? {} : { version }),
+  remove: (version) => call(snapshotScheduleRemove, { params: { id } }, { version }),
+  refresh: () => invalidate(snapshotScheduleGet),
+  curl: (body) => curlOf(snapshotScheduleSet, { id }, body),
+})
+
 /** The snapshots of a cluster's etcd and their schedule. */
 export default function ClusterSnapshots({ cluster }: { cluster: Cluster }) {
   const { data, error, refetch } = useQuery({
     ...query(snapshotList, { query: { cluster: cluster.id, per_page: 100 } }),
     placeholderData: keepPreviousData,
   })
-  const take = changeActions(cluster, ['snapshot'])
+  const schedule = useQuery(query(snapshotScheduleGet, { params: { id: cluster.id } }))
+  const actions: Action[] = [
+    ...changeActions(cluster, ['snapshot']),
+    { label: 'Import', icon: 'add', can: allowed(snapshotImport), run: () => importSnapshot({ cluster }) },
+  ]
   return (
     <div className={css['health']}>
-      <SchedulePanel cluster={cluster} />
+      <SchedulePanel of={scheduleOf(cluster)} answer={schedule} />
       <section className="stack stack2">
         <div className="row wrap">
           <h2 className="h2 grow">Snapshots</h2>
-          {take.map((action) => (
+          {actions.map((action) => (
             <ActionButton key={action.label} {...action} size="small" />
           ))}
         </div>

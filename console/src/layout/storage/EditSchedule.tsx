@@ -1,20 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Cluster } from '#contract/clusters/clusters.ts'
-import { type SnapshotSchedule, snapshotScheduleGet, snapshotScheduleSet, NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
+import { NewSnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
 import { no, yes } from '#contract/rule.ts'
 import { storeList } from '#contract/storage/stores.ts'
-import { call } from '../../../api/client.ts'
-import { invalidate, query } from '../../../api/query.ts'
-import { readBy } from '../../../lib/fields.ts'
-import { paths } from '../../../lib/paths.ts'
-import { curlOf } from '../../../lib/shell.ts'
-import { fieldsFor } from '../../../ui/form/fields.tsx'
-import { FormDialog } from '../../../ui/form/FormDialog.tsx'
-import { useForm } from '../../../ui/form/use-form.ts'
-import { Alert } from '../../../ui/feedback/Status.tsx'
-import { useDialog } from '../../../ui/overlay/dialogs.ts'
-import { AsCommand } from '../../../ui/text/AsCommand.tsx'
-import css from '../change/Change.module.css'
+import { query } from '../../api/query.ts'
+import { readBy } from '../../lib/fields.ts'
+import { paths } from '../../lib/paths.ts'
+import { fieldsFor } from '../../ui/form/fields.tsx'
+import { FormDialog } from '../../ui/form/FormDialog.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
+import { Alert } from '../../ui/feedback/Status.tsx'
+import { useDialog } from '../../ui/overlay/dialogs.ts'
+import { AsCommand } from '../../ui/text/AsCommand.tsx'
+import type { EditScheduleProps } from './schedule.ts'
+import css from './Schedule.module.css'
 
 interface Typed {
   store_id: string
@@ -39,8 +37,8 @@ const read = ({ store_id, every_hours, at_hour, keep_count, keep_days, paused }:
     paused,
   })
 
-/** Sets the schedule of a cluster's snapshots, and how many are kept. */
-export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; schedule: SnapshotSchedule | null }) {
+/** Sets the schedule by which snapshots of a cluster, or backups of Steelyard, are taken, and how many are kept. */
+export default function EditSchedule({ of, schedule }: EditScheduleProps) {
   const { close } = useDialog()
   const { data: stores } = useQuery(query(storeList, { query: { per_page: 100 } }))
   const initial: Typed = {
@@ -54,20 +52,20 @@ export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; 
   const form = useForm({
     initial,
     read,
-    send: (body) => call(snapshotScheduleSet, { params: { id: cluster.id }, body }),
+    send: (body) => of.save(body, schedule?.version),
     done: async () => {
-      await invalidate(snapshotScheduleGet)
+      await of.refresh()
       close()
     },
   })
   return (
     <FormDialog
       form={form}
-      title={`Snapshots of ${cluster.name}`}
+      title={of.title}
       submit="Save schedule"
       busyText="Saving"
       can={stores?.items.length === 0 ? no('Add a store first') : yes}
-      command={<AsCommand complete={form.read.ok} api={curlOf(snapshotScheduleSet, { id: cluster.id }, form.read.ok ? form.read.body : {})} />}
+      command={<AsCommand complete={form.read.ok} api={of.curl(form.read.ok ? form.read.body : {})} />}
     >
       {stores?.items.length === 0 ? (
         <Alert tone="warn" action={<a href={paths.stores()}>Stores</a>}>
@@ -79,7 +77,7 @@ export default function EditSchedule({ cluster, schedule }: { cluster: Cluster; 
       <div className={css['fields']}>
         <Choose name="every_hours" label="Every" options={hours.map((h) => ({ value: h, text: h === '1' ? 'hour' : `${h} hours` }))} />
         <Text name="at_hour" label="First at" unit="h UTC" inputMode="numeric" />
-        <Text name="keep_count" label="Keep the newest" optional unit="snapshots" inputMode="numeric" />
+        <Text name="keep_count" label="Keep the newest" optional unit={of.things} inputMode="numeric" />
         <Text name="keep_days" label="Keep for" optional unit="days" inputMode="numeric" hint="The newest is always kept" />
       </div>
       <Check name="paused" label="Paused" />
