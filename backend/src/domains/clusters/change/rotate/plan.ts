@@ -14,6 +14,7 @@ import { outside } from '../../outside.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeView, check, keyOf, kubernetes, type Planned, type PlannedGroup, talosOf } from '../frame.ts'
+import { workersFirst } from '../configure/servers.ts'
 import { checkEtcd, etcdReports } from '../shared/etcd.ts'
 import type { ServerStep } from './stages.ts'
 
@@ -70,17 +71,23 @@ const whole = (key: 'new-secrets' | 'accepted' | 'switched' | 'dropped' | 'switc
   steps: [{ key, title: titles[key]() }],
 })
 
+/**
+ * The order in which servers refuse an authority. A kubelet keeps its certificate until its own server refuses the authority of it (Talos
+ * `k8s/kubelet_service.go`, refreshKubeletCerts). So the API servers come last: otherwise they would lock the workers out until it is their turn.
+ */
+const refusingOrder = workersFirst
+
 function groupsOf(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
   const those = concerned(what, servers)
   const replaced = [...(what === 'tokens' ? restarting(those, 'switch') : each(those, 'switch')), whole('switched')]
   if (!hasAcceptedList(what)) return [whole('new-secrets'), ...replaced]
-  return [whole('new-secrets'), ...each(those, 'accept'), whole('accepted'), ...replaced, ...each(those, 'drop'), whole('dropped')]
+  return [whole('new-secrets'), ...each(those, 'accept'), whole('accepted'), ...replaced, ...each(refusingOrder(those), 'drop'), whole('dropped')]
 }
 
 /** The steps that undo a rotation. */
 export function groupsBack(what: Rotatable, servers: readonly store.MemberRow[]): PlannedGroup[] {
   const those = concerned(what, servers)
-  const withdrawn = [...(what === 'tokens' ? restarting(those, 'withdraw') : each(those, 'withdraw')), whole('withdrawn')]
+  const withdrawn = [...(what === 'tokens' ? restarting(those, 'withdraw') : each(refusingOrder(those), 'withdraw')), whole('withdrawn')]
   return hasAcceptedList(what) ? [...each(those, 'switch-back'), whole('switched-back'), ...withdrawn] : withdrawn
 }
 
