@@ -18,6 +18,12 @@ export const forChanges = (parts: SnapshotParts) => {
   return {
     find: (on: Db | Tx, id: string): Promise<store.SnapshotRow | undefined> => store.find(on, id),
 
+    /** Locks a snapshot that is about to be restored, so that nobody removes it. @throws Problem transition_refused if it can't be used */
+    async hold(tx: Tx, id: string): Promise<void> {
+      if ((await store.lock(tx, id))?.status !== 'ready')
+        throw new Problem('transition_refused', 'The snapshot has been removed or is damaged: choose another one')
+    },
+
     /** The store for a snapshot on request, with its name: the given one, that of the schedule, or the only one. @throws Problem not_found, invalid */
     async storeFor(on: Db | Tx, clusterId: string, given: string | undefined): Promise<{ id: string; name: string }> {
       const id = given ?? (await store.schedule(on, clusterId))?.store_id ?? (await stores.only(on))

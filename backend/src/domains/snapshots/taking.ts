@@ -134,6 +134,8 @@ export function taking(parts: SnapshotParts): Reconciler {
     if (!schedule) return
     const ready = (await store.scheduled(tx, row.cluster_id)).map((one) => ({ id: one.id, takenAt: one.taken_at! }))
     for (const id of tooMany(ready, { keepCount: schedule.keep_count, keepDays: schedule.keep_days }, parts.clock.now())) {
+      // A snapshot from which a cluster is being restored is removed after the next one.
+      if ((await store.lock(tx, id))?.status !== 'ready' || (await store.isRestored(tx, id))) continue
       const { version } = await store.update(tx, id, { status: 'removing', updated_at: nowOf(parts) })
       await tell(tx, { id, cluster_id: row.cluster_id }, version)
       await wakeSnapshot(engine, tx, { id, cluster_id: row.cluster_id })
