@@ -1,4 +1,5 @@
 /** Records changes that others made to a cluster and its machines: configurations, versions and authorities. */
+import { isDeepStrictEqual } from 'node:util'
 import { hasEnded } from '#contract/operations.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
 import { supportedMinor } from '#talos/versions.ts'
@@ -33,6 +34,13 @@ const isLiving = (row: store.ClusterRow | undefined): row is store.ClusterRow =>
 export type Outside = ReturnType<typeof outside>
 /** The configurations of a server, for comparison with what others have changed. */
 export type KeptConfigs = NonNullable<Awaited<ReturnType<Outside['configs']>>>
+
+/** What is known of a server's configurations at a moment. */
+interface Read {
+  readonly held: { readonly generation: number }
+  readonly newest: { readonly generation: number }
+  readonly images: MachineImages | null
+}
 
 /** Functions for the detection of drift (changes made by others), and for users' decisions about drift. */
 export function outside(parts: CoreParts) {
@@ -78,6 +86,16 @@ export function outside(parts: CoreParts) {
         overwrite: member.overwrite_seen,
         images: member.images,
       }
+    },
+
+    /** Whether nothing was saved or sent since the configurations were read. Locks the cluster's row, as whatever saves one does. */
+    async isCurrent(tx: Tx, clusterId: string, nodeId: string, { held, newest, images }: Read): Promise<boolean> {
+      await store.lock(tx, clusterId)
+      const member = await store.member(tx, clusterId, nodeId)
+      const [last] = await store.heldConfigs(tx, clusterId, nodeId)
+      const newer = await store.newestConfig(tx, clusterId, nodeId)
+      const isSameHeld = last === undefined || last.generation === held.generation
+      return newer?.generation === newest.generation && isSameHeld && isDeepStrictEqual(member?.images, images)
     },
 
     /** Records that the machine has a generation of its configuration. */

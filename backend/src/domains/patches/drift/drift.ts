@@ -25,6 +25,8 @@ export type Drifts = ReturnType<typeof drifts>
 
 /** How long a machine that restarts with a new configuration may still report the old one. */
 const restartsWithinMs = 10 * 60_000
+/** How often a machine is compared again because another configuration was sent meanwhile. */
+const mostLooks = 3
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 
 export function drifts({ db, clock, record, engine, servers, access }: PatchPlatform, { read, store, factsOf }: Pick<PatchCore, 'read' | 'store' | 'factsOf'>) {
@@ -53,7 +55,8 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     return next.same ? now : next
   }
 
-  const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
+  /** Returns false if another configuration was saved or sent during the comparison, so that it says nothing. */
+  const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<boolean> => {
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
     // `images` is null if others have changed the images back. If images were adopted before, the current ones are adopted then too.
@@ -61,18 +64,21 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
     // The usual case: nothing is new, so no row is locked.
-    if (!isNew && (drift?.seen ?? null) === (same ? null : found.seen)) return
-    await inTransaction(db, async (tx) => {
+    if (!isNew && (drift?.seen ?? null) === (same ? null : found.seen)) return true
+    const isNoted = await inTransaction(db, async (tx) => {
+      if (!(await outside.isCurrent(tx, cluster.id, server.id, configs))) return false
       if (isNew) {
         await outside.noteImages(tx, cluster.id, server.id, now)
         await record(tx, system, { action: 'server.images_changed_outside', target, before: configs.images ?? {}, after: now })
       }
       const row = await servers.locked(tx, server.id)
-      if (row.cluster_id !== cluster.id) return
+      if (row.cluster_id !== cluster.id) return true
       if (!same && row.drift_seen !== found.seen) await record(tx, system, { action: 'server.config_changed_outside', target, after: { seen: found.seen } })
       await servers.noteDrift(tx, server.id, same ? null : found.seen)
+      return true
     })
-    if (isNew) await outside.noteVersions(cluster.id)
+    if (isNoted && isNew) await outside.noteVersions(cluster.id)
+    return isNoted
   }
 
   const judge = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
@@ -84,9 +90,10 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
   }
 
   const look = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
-    const judged = await judge(client, server)
-    if (judged) await note(server, judged)
-    return judged
+    for (let tries = 1; ; tries++) {
+      const judged = await judge(client, server)
+      if (!judged || (await note(server, judged)) || tries === mostLooks) return judged
+    }
   }
 
   /** @throws Problem server_unreachable */

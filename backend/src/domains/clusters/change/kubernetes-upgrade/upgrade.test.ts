@@ -7,6 +7,7 @@ import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { imagesOf } from '#talos/config/compare.ts'
 import { clusterWorld } from '../../testing/world.ts'
+import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: 5, seed: 'upgrade-kubernetes' })
 const { admin } = world
@@ -85,8 +86,10 @@ test('a missing image stops the upgrade before anything changes, and a retry con
   // The response of one control plane to its new configuration is lost.
   await addFault(world.machine(nodes[1]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
   const started = nodes.map(boots)
+  const looking = upgradeWorld(world).lookForDrift(nodes)
   await admin.call(operationRetry, { params: { id }, body: {} })
   expect(await world.ended(id, 120_000)).toMatchObject({ status: 'done', reason: null })
+  expect(await looking.stop()).toEqual([])
   expect(nodes.map(boots)).toEqual(started)
 }, 180_000)
 

@@ -1,8 +1,10 @@
 /** Helpers of the tests of upgrades: ready clusters, plans, and observations of the machines. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
+import { serverDrift } from '#contract/servers/drift.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import type { ClusterWorld } from '../../testing/world.ts'
@@ -36,6 +38,25 @@ export function upgradeWorld(world: ClusterWorld) {
         .map(({ body }) => body as { kind?: string; metadata: { name: string }; spec?: { unschedulable?: boolean } })
         .filter(({ kind, spec }) => kind === 'Node' && spec?.unschedulable === true)
         .map(({ metadata }) => metadata.name),
+
+    /** Compares the configurations of the servers again and again. `stop` returns the audited actions that were counted as those of others. */
+    lookForDrift: (nodes: readonly Server[]) => {
+      const ended = new AbortController()
+      const looking = (async () => {
+        for (let i = 0; !ended.signal.aborted; i++) {
+          await admin.call(serverDrift, { params: { id: nodes[i % nodes.length]!.id } })
+          await pause(50)
+        }
+      })()
+      return {
+        async stop(): Promise<string[]> {
+          ended.abort()
+          await looking
+          const rows = await world.backend.platform.db.selectFrom('audit_entry').select('action').where('action', 'like', '%changed_outside').execute()
+          return rows.map((r) => r.action)
+        },
+      }
+    },
 
     /** Watches the machines: the order in which they run the version, how many are down at once, and whether etcd ever lost its quorum. */
     watch: (clusterName: string, nodes: readonly Server[], version: string) => {

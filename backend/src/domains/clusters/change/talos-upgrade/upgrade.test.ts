@@ -8,7 +8,7 @@ import { upgradeWorld } from './testing.ts'
 
 const world = await clusterWorld({ servers: 5 })
 const { admin } = world
-const { ready, plan, versions, upgrades, cordoned, watch } = upgradeWorld(world)
+const { ready, plan, versions, upgrades, cordoned, watch, lookForDrift } = upgradeWorld(world)
 
 describe('a cluster of three control planes and two workers', async () => {
   const { nodes, cluster } = await ready(5)
@@ -46,11 +46,12 @@ describe('a cluster of three control planes and two workers', async () => {
   })
 
   test(
-    'servers are upgraded one at a time, workers first and the leader last; etcd keeps its quorum, and the new version and images are recorded',
+    'servers are upgraded one at a time, workers first and the leader last; etcd keeps its quorum, versions and images are recorded, and nothing counts as changed by others',
     { timeout: 240_000 },
     async () => {
       const order = (await plan(cluster.id, change)).groups.flatMap((g) => g.name ?? [])
       const watching = watch(cluster.name, nodes, 'v1.13.9')
+      const looking = lookForDrift(nodes)
       const { id } = await world.change(cluster.id, change)
       const [first, last] = [order[2], order[4]].map((name) => nodes.find((n) => n.name === name)!)
       const until = (key: string, is: (step: Operation['steps'][number]) => boolean) =>
@@ -71,6 +72,7 @@ describe('a cluster of three control planes and two workers', async () => {
       await clearFaults(world.machine(last!))
       const ended = await world.ended(id, 100_000)
       watching.stop()
+      expect(await looking.stop()).toEqual([])
       expect(ended).toMatchObject({ status: 'done', reason: null })
       expect(watching.seen).toEqual({ order, mostAway: 1, quorumLost: 0 })
       expect(upgrades(nodes)).toEqual([1, 1, 1, 1, 1])
