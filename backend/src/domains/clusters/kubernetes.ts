@@ -1,5 +1,5 @@
 /** A cluster's Kubernetes API, and the objects that Steelyard maintains in the cluster. */
-import { fieldManager, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
+import { fieldManager, isRecord, type Kubernetes, kubernetes } from '../../kubernetes/client.ts'
 import { type CoreParts, factsOf } from './parts.ts'
 import { isWanted, type MemberRow, type State } from './store.ts'
 
@@ -43,3 +43,17 @@ export const operatorBinding = () => ({
 /** The Secret of a bootstrap token. @param id the part of the token before the dot */
 export const bootstrapTokenPath = (id: string): string => `/api/v1/namespaces/kube-system/secrets/bootstrap-token-${id}`
 export const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`
+
+/** The annotation of a node that Steelyard has cordoned: the id of the operation. A node that somebody else has cordoned stays cordoned. */
+export const cordonedBy = 'steelyard.dev/cordoned-by'
+
+export const isCordoned = (node: unknown): boolean => isRecord(node) && isRecord(node['spec']) && node['spec']['unschedulable'] === true
+
+export function hasOurMark(node: unknown): boolean {
+  const metadata = isRecord(node) ? node['metadata'] : undefined
+  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined
+  return isRecord(annotations) && annotations[cordonedBy] !== undefined
+}
+
+/** The node is cordoned, and Steelyard did it. */
+export const isOurCordon = (node: unknown): boolean => isCordoned(node) && hasOurMark(node)

@@ -41,13 +41,13 @@ export interface Planned {
 
 /**
  * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, before the group is done; the group's remaining steps are skipped, except
- * for `uncordon`.
+ * for `uncordon`. `isUnharmed`: the server of the step runs as before the change, so that it may run workload.
  */
 export type StepResult =
   | 'done'
   | { readonly skipped: string }
   | { readonly waiting: string; readonly againMs?: number; readonly isSafe?: boolean }
-  | { readonly failed: string }
+  | { readonly failed: string; readonly isUnharmed?: boolean }
 
 export interface ChangeTurn<C = unknown> {
   readonly parts: ClusterParts

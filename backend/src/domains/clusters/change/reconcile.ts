@@ -20,7 +20,7 @@ import { beginIn, holdServers } from './changing.ts'
 import { type ChangeTurn, patienceMs, prefixOf, type StepResult, write } from './frame.ts'
 import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
-import { uncordon } from './shared/drain.ts'
+import { resumeWorkload } from './shared/resume.ts'
 
 type Turn = ChangeTurn<ClusterChange>
 interface Carried {
@@ -70,14 +70,6 @@ async function attempt(turn: Turn, step: Step): Promise<StepResult> {
   }
 }
 
-/** A failed drain has changed nothing else, so the server is uncordoned. */
-async function undoDrain(turn: Turn, step: Step): Promise<void> {
-  if (prefixOf(step.key) !== 'drain') return
-  await uncordon(turn, { nodeId: step.node_id }).catch((error: unknown) => {
-    if (turn.job.signal.aborted || !(error instanceof KubernetesError || error instanceof Problem)) throw error
-  })
-}
-
 /** Whether a cancel has taken effect and added the steps that undo the change. */
 const isUndoing = (steps: readonly Step[]): boolean => steps.some(wasCancelled)
 const cancelled = 'Cancelled'
@@ -105,10 +97,11 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
   return 'again'
 }
 
-async function fail(turn: Turn, step: Step, reason: string): Promise<void> {
-  await undoDrain(turn, step)
+/** Fails the step and ends the operation. Drained servers run workload again if they can, else the reason says what to do. */
+async function fail(turn: Turn, step: Step, { reason, isUnharmed }: { reason: string; isUnharmed: boolean }): Promise<void> {
+  const left = await resumeWorkload(turn, isUnharmed ? step.node_id : null)
   await write(turn, (tx) => turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }))
-  await end(turn, 'failed', reason)
+  await end(turn, 'failed', left === null ? reason : `${reason.replace(/\.$/, '')}. ${left}`)
 }
 
 /** Takes the next step. Returns `again` if the operation continues at once. */
@@ -146,7 +139,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
     return 'again'
   }
   if ('failed' in result) {
-    await fail(turn, step, result.failed)
+    await fail(turn, step, { reason: result.failed, isUnharmed: result.isUnharmed === true })
     return undefined
   }
   return wait(turn, step, result, isCancelled)
@@ -162,7 +155,8 @@ async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waitin
   }
   const limitMs = kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs
   if (waitedMs > limitMs) {
-    await fail(turn, step, overdue(step.key, lasting(waitedMs), result.waiting))
+    // A drain has changed nothing else.
+    await fail(turn, step, { reason: overdue(step.key, lasting(waitedMs), result.waiting), isUnharmed: prefixOf(step.key) === 'drain' })
     return undefined
   }
   await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, { status: 'waiting', reason: result.waiting }))

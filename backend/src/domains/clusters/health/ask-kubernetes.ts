@@ -1,6 +1,7 @@
 /** Reads the state of API servers, nodes and pods from a cluster's Kubernetes. */
 import type { ClusterHealth, NodeHealth } from '#contract/clusters/health.ts'
 import { isRecord, type Kubernetes, KubernetesError, type KubernetesTarget, printable, within } from '../../../kubernetes/client.ts'
+import { isCordoned, isOurCordon } from '../kubernetes.ts'
 import type { MemberRow } from '../store.ts'
 
 /** Time limit of each call, in ms. */
@@ -15,6 +16,8 @@ export interface SeenNode {
   readonly ready: boolean
   readonly reason: string | null
   readonly schedulable: boolean
+  /** Steelyard has cordoned it. */
+  readonly isOurCordon: boolean
   readonly kubelet: string | null
 }
 
@@ -68,7 +71,8 @@ function readNode(object: unknown): SeenNode | undefined {
     name,
     ready: isReady,
     reason: isReady ? null : said || 'it has not reported yet',
-    schedulable: !(isRecord(object['spec']) && object['spec']['unschedulable'] === true),
+    schedulable: !isCordoned(object),
+    isOurCordon: isOurCordon(object),
     kubelet: text(info['kubeletVersion'])?.replace(/^v/, '') ?? null,
   }
 }

@@ -1,5 +1,6 @@
 /** Reads the health of a cluster from its machines and Kubernetes. */
 import type { ClusterHealth } from '#contract/clusters/health.ts'
+import { runningOn } from '../change/planning.ts'
 import { controlPlanesOf, kubernetesOf } from '../kubernetes.ts'
 import { type ClusterParts, demandCluster, factsOf } from '../parts.ts'
 import * as store from '../store.ts'
@@ -54,6 +55,8 @@ export async function clusterHealthNow(parts: ClusterParts, id: string, signal: 
           },
     drift: facts.flatMap((f) => (f.drift_since === null ? [] : [{ node_id: f.id, name: f.name, since: f.drift_since.toISOString() }])),
   }
+  const cordoned = new Set((nodes.value ?? []).filter((n) => n.isOurCordon).map((n) => n.name))
+  const isChanging = (await runningOn(parts, parts.db, row)) !== undefined
   const now = parts.clock.now()
-  return { at: new Date(now).toISOString(), lines: linesOf(found, snapshotSaid(saved, now)), ...found }
+  return { at: new Date(now).toISOString(), lines: linesOf(found, { saved: snapshotSaid(saved, now), cordoned, isChanging }), ...found }
 }

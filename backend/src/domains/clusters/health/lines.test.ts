@@ -22,7 +22,8 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
 })
 const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
-const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>) => {
+const quiet = { saved: { state: 'ok', message: 'x' } as const, cordoned: new Set<string>(), isChanging: false }
+const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>, around: Partial<Parameters<typeof linesOf>[1]> = {}) => {
   const all: Found = {
     snapshot: null,
     etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null },
@@ -31,7 +32,7 @@ const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Foun
     versions: { talos: version, kubernetes: version },
     drift: [],
   }
-  const { state, message } = linesOf({ ...all, ...found }, { state: 'ok', message: 'x' }).find((l) => l.topic === topic)!
+  const { state, message } = linesOf({ ...all, ...found }, { ...quiet, ...around }).find((l) => l.topic === topic)!
   return `${state}: ${message}`
 }
 const etcd = (...members: EtcdMemberHealth[]) => ({ etcd: { members, reason: null } })
@@ -77,6 +78,13 @@ test('a node that is not Ready is reported before a cordoned one, and both befor
     'problem: w-2 is not Ready: KubeletNotReady.',
   )
   expect(say('nodes', { nodes: [{ ...node, schedulable: false }] })).toBe('attention: w-1 is cordoned and gets no new pods.')
+  const cordoned = new Set(['w-1'])
+  const todo = 'w-1 stays cordoned after a change that failed. Retry the change, or run kubectl uncordon w-1.'
+  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned })).toBe(`attention: ${todo}`)
+  expect(say('nodes', { nodes: [{ ...node, schedulable: false, ready: false, reason: 'Down' }] }, { cordoned })).toBe(
+    `problem: w-1 is not Ready: Down. ${todo}`,
+  )
+  expect(say('nodes', { nodes: [{ ...node, schedulable: false }] }, { cordoned, isChanging: true })).toBe('attention: w-1 is cordoned by the change that runs.')
   expect(say('nodes', { nodes: [node, { ...node, node_id: null, name: 'old' }] })).toBe(
     'attention: Kubernetes has 1 node without a server in this cluster: old.',
   )

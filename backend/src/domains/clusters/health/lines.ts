@@ -15,14 +15,22 @@ export const isFragmented = ({ size_bytes: size, in_use_bytes: used }: Pick<Etcd
 const namesOf = (items: readonly { readonly name: string }[]): string => listed(items.map((i) => i.name))
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason.replace(/\.$/, '')}`)
 
-/** `saved`: the line about the last snapshot. */
-export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, saved: Said): Line[] {
+interface Around {
+  /** What is said about the last snapshot. */
+  readonly saved: Said
+  /** Names of the nodes that Steelyard has cordoned. */
+  readonly cordoned: ReadonlySet<string>
+  /** A change of the cluster runs. */
+  readonly isChanging: boolean
+}
+
+export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, { saved, ...around }: Around): Line[] {
   const line = (topic: HealthTopic, said: Said): Line => ({ topic, ...said })
   return [
     line('etcd', etcd(health.etcd)),
     line('database', database(health.etcd)),
     line('kubernetes_api', api(health.kubernetes_api)),
-    line('nodes', nodes(health.nodes)),
+    line('nodes', nodes(health.nodes, around)),
     line('configuration', drift(health.drift)),
     line('snapshot', saved),
     line('talos', version(health.versions.talos)),
@@ -126,21 +134,36 @@ function api(items: ClusterHealth['kubernetes_api']): Said {
   }
 }
 
-function nodes(items: ClusterHealth['nodes']): Said {
+type Node = ClusterHealth['nodes'][number]
+
+/** What to do about nodes that a change has left cordoned; empty if there are none. */
+function leftCordoned(items: readonly Node[], { cordoned, isChanging }: Omit<Around, 'saved'>): string {
+  const left = isChanging ? [] : items.filter((n) => n.schedulable === false && cordoned.has(n.name))
+  if (left.length === 0) return ''
+  const names = left.map((n) => n.name)
+  return `${listed(names)} ${names.length === 1 ? 'stays' : 'stay'} cordoned after a change that failed. Retry the change, or run kubectl uncordon ${names.join(' ')}.`
+}
+
+function nodes(items: readonly Node[], around: Omit<Around, 'saved'>): Said {
   const unknown = items.filter((n) => n.ready === null)
   if (unknown.length > 0) return { state: 'unknown', message: `The Kubernetes API does not answer${because(unknown[0]!.reason)}.` }
   const ours = items.filter((n) => n.node_id !== null)
+  const left = leftCordoned(ours, around)
   const down = ours.filter((n) => n.ready === false)
-  if (down.length > 0) return { state: 'problem', message: `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.` }
+  if (down.length > 0) {
+    const message = `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.`
+    return { state: 'problem', message: left === '' ? message : `${message} ${left}` }
+  }
   const strange = items.filter((n) => n.node_id === null)
   if (strange.length > 0)
     return { state: 'attention', message: `Kubernetes has ${counted(strange.length, 'node')} without a server in this cluster: ${namesOf(strange)}.` }
+  if (left !== '') return { state: 'attention', message: left }
   const cordoned = ours.filter((n) => n.schedulable === false)
-  if (cordoned.length > 0)
-    return {
-      state: 'attention',
-      message: `${namesOf(cordoned)} ${cordoned.length === 1 ? 'is' : 'are'} cordoned and get${cordoned.length === 1 ? 's' : ''} no new pods.`,
-    }
+  if (cordoned.length > 0) {
+    const [is, gets] = cordoned.length === 1 ? ['is', 'gets'] : ['are', 'get']
+    const why = cordoned.every((n) => around.cordoned.has(n.name)) ? 'by the change that runs' : `and ${gets} no new pods`
+    return { state: 'attention', message: `${namesOf(cordoned)} ${is} cordoned ${why}.` }
+  }
   return { state: 'ok', message: ours.length === 1 ? 'The node is Ready.' : `All ${ours.length} nodes are Ready.` }
 }
 

@@ -6,6 +6,7 @@ import { patchCreate, patchList } from '#contract/patches.ts'
 import { apiTokenCreate } from '#contract/people/api-tokens.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { clusterWorld } from '../../testing/world.ts'
+import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: 5 })
 const { admin } = world
@@ -156,6 +157,7 @@ describe('trouble', () => {
     expect(configOf(nodes[3]!)).toContain('udev')
     expect(configOf(nodes[0]!)).not.toContain('udev')
     expect(await namesOf(nodes[0]!.id)).not.toContain('devices')
+    expect(upgradeWorld(world).cordoned(nodes[0]!)).toEqual([])
     for (const { id: server } of nodes) expect((await world.server(server)).operation_id).toBeNull()
     expect((await admin.call(operationRetry, { params: { id }, body: {} })).problem).toBeDefined()
   })

@@ -1,12 +1,10 @@
 /** Drains and uncordons servers. Pods are evicted, so that Kubernetes respects the PodDisruptionBudgets (Kubernetes, "API-initiated eviction"). */
 import { isRecord, printable } from '../../../../kubernetes/client.ts'
-import { nodePath } from '../../kubernetes.ts'
+import { cordonedBy, hasOurMark, isCordoned, nodePath } from '../../kubernetes.ts'
 import { drainEffectOf } from '../../pods.ts'
 import { listed } from '../../sentences.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult } from '../frame.ts'
 
-/** Annotation of a node that Steelyard has cordoned. A node that was cordoned by another client stays cordoned. */
-const cordonedBy = 'steelyard.dev/cordoned-by'
 const mostPods = 10_000
 /** How many pods are evicted at once. */
 const evictionsAtOnce = 8
@@ -43,13 +41,6 @@ export async function podsToDrain(at: Parameters<typeof kubernetes>[0], node: st
   return (await api.list('/api/v1/pods', options, signal)) ?? []
 }
 
-const annotationsOf = (node: unknown): Record<string, unknown> => {
-  const metadata = isRecord(node) ? node['metadata'] : undefined
-  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined
-  return isRecord(annotations) ? annotations : {}
-}
-const isCordoned = (node: unknown): boolean => isRecord(node) && isRecord(node['spec']) && node['spec']['unschedulable'] === true
-
 /** Step `drain/<node id>`: cordons the node and evicts its pods until none are left. */
 export async function drain(turn: ChangeTurn, { nodeId }: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId!)
@@ -80,7 +71,7 @@ export async function uncordon(turn: ChangeTurn, { nodeId }: Pick<StepAt, 'nodeI
   const api = await kubernetes(turn)
   const node = await api.get(nodePath(name), turn.job.signal)
   if (node === null) return { skipped: `Kubernetes has no node ${name}` }
-  if (annotationsOf(node)[cordonedBy] === undefined) return isCordoned(node) ? { skipped: `${name} was cordoned before` } : 'done'
+  if (!hasOurMark(node)) return isCordoned(node) ? { skipped: `${name} was cordoned before` } : 'done'
   await turn.job.effect(`uncordon/${nodeId}`, () =>
     api.merge(nodePath(name), { metadata: { annotations: { [cordonedBy]: null } }, spec: { unschedulable: null } }, turn.job.signal),
   )

@@ -55,7 +55,7 @@ test(
     expect(failed).toMatchObject({
       status: 'failed',
       reason: expect.stringMatching(
-        `^Not done after 21 min. ${slow.name} .*(The restart with Talos v1.13.9 was requested|is upgrading).* Then retry, or roll Talos back on it$`,
+        `^Not done after 21 min. ${slow.name} .*(The restart with Talos v1.13.9 was requested|is upgrading).* Then retry, or roll Talos back on it`,
       ),
     })
     expect(stepsThat(failed, 'failed')).toEqual(['upgrade'])
@@ -64,6 +64,9 @@ test(
       status: 'failed',
       reason: expect.stringContaining(`${never.name} is not Ready`),
     })
+    for (const [id, { name }] of [[first.id, slow] as const, [second.id, never] as const])
+      expect((await read(id)).reason).toContain(`. ${name} stays cordoned until a retry or kubectl uncordon ${name}, because `)
+    expect([cordoned(hanging.nodes[0]!), cordoned(ill.nodes[0]!)]).toEqual([[slow.name], [never.name]])
 
     const machine = world.machine(slow)
     await machine.lifecycle.powerOff()

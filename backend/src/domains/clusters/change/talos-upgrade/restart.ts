@@ -4,12 +4,10 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { lastLines } from '../../member/failure-log.ts'
 import { atTime } from '../../sentences.ts'
 import * as clusters from '../../store.ts'
 import { type ChangeTurn, keyOf, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
-import { uncordon } from '../shared/drain.ts'
 import { whyNotRestart } from '../shared/etcd.ts'
 import { lastWords, lookAt, type Running, runs, writesAhead } from './look.ts'
 import * as store from './store.ts'
@@ -28,7 +26,7 @@ type Row = store.TargetRow
 const roundOf = async ({ parts, operation }: ChangeTurn): Promise<number> => (await parts.operations.state(parts.db, operation.id))?.round ?? 1
 
 /** Fails the step. The machine's last lines are kept with the server, because its log is gone after the next restart. */
-async function failed(turn: ChangeTurn, row: Row, reason: string): Promise<StepResult> {
+async function failed(turn: ChangeTurn, row: Row, reason: string): Promise<{ readonly failed: string }> {
   const { parts, job, state } = turn
   const log = await lastLines(await parts.servers.connection(row.node_id), (await parts.secrets.talosAdmin(state.row.id))!, job.now(), job.signal)
   await write(turn, async (tx) => {
@@ -38,15 +36,8 @@ async function failed(turn: ChangeTurn, row: Row, reason: string): Promise<StepR
   return { failed: reason }
 }
 
-/** Like `failed`, for a machine that still runs its old version: it is uncordoned. */
-async function failedUnchanged(turn: ChangeTurn, row: Row, reason: string): Promise<StepResult> {
-  const result = await failed(turn, row, reason)
-  await uncordon(turn, { nodeId: row.node_id }).catch((error: unknown) => {
-    // The node stays cordoned. A retry uncordons it at its end.
-    if (!(error instanceof KubernetesError)) throw error
-  })
-  return result
-}
+/** Like `failed`, for a machine that runs its old version. */
+const failedUnharmed = async (turn: ChangeTurn, row: Row, reason: string): Promise<StepResult> => ({ ...(await failed(turn, row, reason)), isUnharmed: true })
 
 /** Whether the error is a refusal of the machine. For other errors the step waits. */
 const isRefusal = (error: unknown): error is TalosError =>
@@ -72,7 +63,7 @@ async function writeImage(turn: ChangeTurn, row: Row, key: string): Promise<Step
   } catch (error) {
     if (!isRefusal(error) || job.signal.aborted) throw error
     const reason = `${name} could not write Talos ${row.version}: ${error.message}`
-    return tries < mostTries ? { waiting: reason, isSafe: true } : failedUnchanged(turn, row, reason)
+    return tries < mostTries ? { waiting: reason, isSafe: true } : failedUnharmed(turn, row, reason)
   }
   await write(turn, (tx) => store.update(tx, row, { written_at: new Date(job.now()) }))
   return null
@@ -123,7 +114,7 @@ async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command)
   } catch (error) {
     if (!isRefusal(error) || job.signal.aborted) throw error
     const reason = `${name} refused: ${error.message}`
-    return tries < mostTries ? { waiting: reason } : failedUnchanged(turn, row, reason)
+    return tries < mostTries ? { waiting: reason } : failedUnharmed(turn, row, reason)
   }
   await write(turn, (tx) => store.update(tx, row, { sent_at: new Date(job.now()) }))
   return { waiting: `${name} restarts with Talos ${row.version}` }
@@ -164,7 +155,7 @@ export async function restart(turn: ChangeTurn, at: StepAt, command: Command): P
   if (seen.bootId !== row.boot_id && isUp) {
     const words = await lastWords(turn, nodeId)
     const reason = `${name} came back with Talos ${seen.version}${seen.version === row.version ? ' and its old image' : ''} instead of ${row.version}${words === '' ? '' : `: ${words}`}`
-    return failedUnchanged(turn, row, reason)
+    return failedUnharmed(turn, row, reason)
   }
   const sentMs = row.sent_at === null ? 0 : turn.job.elapsedMs(row.sent_at)
   return isUp && sentMs > restartAgainMs ? send(turn, row, seen, command) : waitFor(turn, at, seen)
