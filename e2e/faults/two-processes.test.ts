@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Snapshot, snapshotList, snapshotScheduleSet } from '#contract/clusters/changes/snapshots.ts'
 import type { Server } from '#contract/servers/servers.ts'
+import { storeCreate } from '#contract/storage/stores.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './testing/processes.ts'
 import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
@@ -13,9 +15,13 @@ let first: Program
 let second: Program
 let database: Client
 let call: Caller
+/** A cluster whose snapshots a schedule takes. */
+let saved: string
 
+const storeFolder = (): string => `${site.folder}-store`
 const beside = () =>
   site.start({
+    STEELYARD_STORE_FOLDERS: storeFolder(),
     STEELYARD_DATA: `${site.folder}-second`,
     DATABASE_URL: databaseOf(site.folder).url,
     STEELYARD_KEY_FILE: `${site.folder}/key`,
@@ -23,7 +29,8 @@ const beside = () =>
 
 beforeAll(async () => {
   site = await openSite({ servers: 20, seed: 'two' })
-  first = await site.start()
+  mkdirSync(storeFolder())
+  first = await site.start({ STEELYARD_STORE_FOLDERS: storeFolder() })
   second = await beside()
   database = new Client({ connectionString: databaseOf(site.folder).url })
   await database.connect()
@@ -58,9 +65,43 @@ test('two processes create clusters concurrently, and every step is done once', 
     expect(await findings(call, site, cluster.id, groups[i]!, end)).toEqual([])
     await expectOnce(groups[i]!)
   }
+  saved = creations[0]!.cluster.id
   made.abort()
   await sampling
   expect(owners.size).toBe(2)
+})
+
+const snapshots = async (): Promise<Snapshot[]> => (await call(snapshotList, { query: { sort: 'created_at', per_page: 100 } })).items
+/** Makes the schedule due, as if an hour had passed since its last turn. */
+async function turn(): Promise<void> {
+  await database.query(`update snapshot_schedule set begun_for = begun_for - interval '1 hour'`)
+  await database.query(`update wake_up set due_at = now() where queue = 'snapshot-schedule'`)
+}
+/** Files in the store, without its marker. */
+const storedFiles = (): string[] =>
+  readdirSync(storeFolder(), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'steelyard-store')
+    .map((entry) => entry.name)
+    .toSorted()
+/** The files that the snapshots name. */
+const named = (kept: readonly Snapshot[]): string[] => kept.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)).toSorted()
+
+test('a schedule takes one snapshot per turn, and no file is removed twice', async () => {
+  const { id: store_id } = await call(storeCreate, { body: { name: 'disk', kind: 'folder', folder: `${storeFolder()}/disk` } })
+  await call(snapshotScheduleSet, { params: { id: saved }, body: { store_id, every_hours: 1, at_hour: 0, keep_count: 2, keep_days: null } })
+  const taken: string[] = []
+  for (let turns = 1; turns <= 4; turns++) {
+    await turn()
+    const newest = async () => (await snapshots()).filter((s) => s.status === 'ready' && !taken.includes(s.id))
+    await expect.poll(newest, { timeout: 30_000 }).toHaveLength(1)
+    taken.push((await newest())[0]!.id)
+  }
+  await expect.poll(async () => (await snapshots()).map((s) => s.id), { timeout: 30_000 }).toEqual(taken.slice(2))
+  const { rows } = await database.query<{ made: string }>(`select count(*)::int as made from snapshot`)
+  expect(rows[0]!.made).toBe(4)
+  const { rows: removals } = await database.query<{ attempts: number }>(`select attempts from effect where queue = 'snapshot' and name like 'remove/%'`)
+  expect(removals.map((r) => r.attempts)).toEqual([1, 1])
+  expect(storedFiles()).toEqual(named(await snapshots()))
 })
 
 /** Waits until the first program has the lease of a cluster or of one of its servers. */
@@ -87,13 +128,27 @@ test('a process that is paused for longer than its lease loses its objects, and 
   expect(await findings(call, site, cluster.id, nodes, await ended(call, operation.id))).toEqual([])
 })
 
-test('after kill −9 of one process during a creation, the other process takes over within 30 s', async () => {
+test('after kill −9 of one process during a creation and a snapshot, the other process takes over within 30 s', async () => {
+  const before = await snapshots()
+  await first.kill()
+  // The first program is killed when the file of the snapshot is written, but not recorded yet.
+  first = await site.start({ STEELYARD_STORE_FOLDERS: storeFolder(), FAILPOINT: 'snapshot:after' })
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'widowed', nodes)
   await holdsSomething()
-  await first.kill()
+  process.kill(second.pid, 'SIGSTOP')
+  await turn()
+  const how = await Promise.race([first.ended, pause(30_000).then(() => 'not reached')])
+  process.kill(second.pid, 'SIGCONT')
+  expect(how).toBe('SIGKILL')
   const from = Date.now()
   const end = await ended(call, operation.id, 60_000)
   expect(Date.now() - from).toBeLessThan(45_000)
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+
+  // The turn gave one snapshot, the oldest one left, and the file of the interrupted attempt is gone.
+  const kept = async () => (await snapshots()).filter((s) => s.status === 'ready')
+  await expect.poll(async () => (await snapshots()).map((s) => s.status), { timeout: 30_000 }).toEqual(['ready', 'ready'])
+  expect((await kept())[0]!.id).toBe(before[1]!.id)
+  await expect.poll(storedFiles, { timeout: 30_000 }).toEqual(named(await kept()))
 })

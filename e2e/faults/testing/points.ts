@@ -26,15 +26,20 @@ const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
 /** Before and after each effect of a creation of five servers: 30 points in a long run, 18 in `npm test`. */
 export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
 
-/** Random moments between the effects. The same seed gives the same moments (mulberry32). */
-export function momentPoints(seed: number, count: number): KillPoint[] {
+/** Random numbers from 0 to 1. The same seed gives the same numbers (mulberry32). */
+export function seeded(seed: number): () => number {
   let state = seed >>> 0
-  const next = () => {
+  return () => {
     state = (state + 0x6d2b79f5) >>> 0
     let t = Math.imul(state ^ (state >>> 15), 1 | state)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
+}
+
+/** Random moments between the effects. The same seed gives the same moments. */
+export function momentPoints(seed: number, count: number): KillPoint[] {
+  const next = seeded(seed)
   return Array.from({ length: count }, () => {
     const afterMs = Math.round(next() * 2_500)
     return { name: `after ${afterMs} ms (seed ${seed})`, failpoint: () => undefined, afterMs }

@@ -112,6 +112,22 @@ interface Counters {
     readonly members: number
     readonly quorumLosses: number
     readonly budgetBreaches: number
+    /** Nodes that were not ready at the same time. */
+    readonly mostUnready: number
+  }[]
+}
+/** A simulated cluster as the simulator sees it. */
+export interface SimulatedCluster {
+  /** The UID of the namespace kube-system. */
+  readonly uid: string
+  /** Workloads that count. `isIntact`: the chain of hashes in their data belongs to the identity and the number of counts. */
+  readonly workloads: readonly {
+    readonly name: string
+    readonly identity: string
+    readonly serial: number
+    readonly isIntact: boolean
+    readonly replicas: number
+    readonly ready: number
   }[]
 }
 
@@ -121,6 +137,7 @@ export interface SimulatorProcess {
   ask<T>(method: string, path: string, body?: unknown): Promise<T>
   servers(): Promise<readonly SimulatedServer[]>
   counters(): Promise<Counters>
+  cluster(name: string): Promise<SimulatedCluster>
   stop(): Promise<void>
 }
 
@@ -155,6 +172,7 @@ export async function startSimulator(folder: string, options: SiteOptions & { sp
     ask,
     servers: async () => (await ask<{ servers: SimulatedServer[] }>('GET', '/servers')).servers,
     counters: () => ask<Counters>('GET', '/counters'),
+    cluster: (name) => ask<SimulatedCluster>('GET', `/clusters/${name}`),
     async stop() {
       running.child.kill('SIGTERM')
       await running.ended
