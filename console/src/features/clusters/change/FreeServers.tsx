@@ -38,7 +38,7 @@ export function FreeServers({ cluster, free, chosen, onChange }: FreeServersProp
   const may = (s: Server) => canTake(s, cluster.talos_version)
   const rows = free.toSorted((a, b) => Number(may(b).ok) - Number(may(a).ok))
   return (
-    <section className={wizard['table']} aria-label="Free servers">
+    <section className={`${wizard['table']} ${wizard['captioned']}`} aria-label="Free servers">
       {rows.map((s) => {
         const own = chosen[s.id]
         const verdict = may(s)
