@@ -121,6 +121,47 @@ describe('the changes of a cluster', () => {
     await page.getByRole('heading', { name: 'Scheduled changes' }).waitFor({ state: 'detached' })
   })
 
+  test('an upgrade waits for the maintenance window, its page says when that is, and it begins when the window opens', { timeout: 90_000 }, async () => {
+    const version = cluster.talos_version === 'v1.13.9' ? 'v1.13.8' : 'v1.13.9'
+    const runs = async () => (await installation.call(clusterGet, { params: { id: cluster.id } })).talos_version
+    await page.goto(`/infra/clusters/${cluster.id}/change/upgradeTalos`)
+    await page.getByLabel('Talos version').fill(version)
+    await press('Show the plan')
+    await plan().waitFor()
+    await page.getByLabel('When').selectOption('window')
+    await page.getByRole('button', { name: 'Schedule: Upgrade Talos' }).click()
+    await page.waitForURL('**/operations/*')
+    await page
+      .getByText(/Waits for the maintenance window: .*02:00/)
+      .first()
+      .waitFor()
+    const operation = page.url()
+    expect(await runs()).toBe(cluster.talos_version)
+    await page.goto(`/infra/clusters/${cluster.id}?tab=settings`)
+    await press('Edit')
+    const editor = page.getByRole('dialog', { name: `Maintenance window of ${cluster.name}` })
+    await editor.getByRole('checkbox', { name: 'Monday' }).check()
+    for (const day of await editor.getByRole('checkbox').all()) await day.check()
+    await editor.getByLabel('Opens at').fill('00:00')
+    await editor.getByLabel(/^Open for/).fill('1440')
+    await press('Save window')
+    await page.getByText('Open now').waitFor()
+    await page.goto(operation)
+    await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
+    expect(await runs()).toBe(version)
+  })
+
+  test('the authority of the Talos API is rotated from its form, and the cluster stays healthy', { timeout: 90_000 }, async () => {
+    await page.goto(`/infra/clusters/${cluster.id}/change/rotate`)
+    await press('Show the plan')
+    await plan().waitFor()
+    await page.getByRole('button', { name: 'Rotate secrets', exact: true }).click()
+    await page.waitForURL('**/operations/*')
+    await page.getByText(/^done in/).waitFor({ timeout: 60_000 })
+    await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
+    await health().getByText('All 3 nodes are Ready.').waitFor()
+  })
+
   test('with the keyboard alone, ⌘K opens the form and Enter starts the change', { timeout: 60_000 }, async () => {
     await page.goto(`/infra/clusters/${cluster.id}?tab=overview`)
     await health().waitFor()
