@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterDelete, clusterEvents, clusterGet, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import { operationGet } from '#contract/operations.ts'
@@ -202,6 +203,26 @@ test('a patch is merged into the configuration that the machine had at the takeo
     (yaml) => yaml.includes('vm.swappiness'),
   )
   expect(parse(after.split('---')[0]!)).toEqual({ ...before, machine: { ...before.machine, sysctls: { 'vm.swappiness': '1' } } })
+})
+
+test('a cluster that was taken over gets another endpoint in the configurations that its servers had', { timeout: 60_000 }, async () => {
+  const keys = await adminOf(bundle)
+  const old = new URL(taken.endpoint).hostname
+  const mainOf = async (node: Server) => parse((await held(node, keys)).split('---')[0]!) as { cluster: { apiServer?: { certSANs: string[] } } }
+  const params = { id: taken.id }
+  const change = { kind: 'endpoint' as const, endpoint: 'kube.example.com', accept_unchecked: true }
+  const refused = (await admin.call(clusterPlan, { params, body: { change: { ...change, endpoint: '127.20.255.77', virtual_ip: true } } })).answer!
+  expect(refused.checks.find((c) => c.check === 'adopted')?.message).toMatch(
+    / was taken over with a network configuration of its own.*: add it there with a patch/,
+  )
+  const { id } = await world.change(taken.id, change)
+  expect(await world.ended(id)).toMatchObject({ status: 'done', reason: null })
+  for (const node of nodes) {
+    expect(await held(node, keys)).toContain('endpoint: https://kube.example.com:6443')
+    expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
+  }
+  expect((await mainOf(nodes[0]!)).cluster.apiServer!.certSANs).toEqual(expect.arrayContaining([old, 'kube.example.com']))
+  expect((await admin.call(clusterGet, { params })).answer).toMatchObject({ endpoint: 'https://kube.example.com:6443', status: 'ready' })
 })
 
 /** The steps of `talosctl rotate-ca`: accept the new authority, sign with it, then stop accepting the old one. */

@@ -6,11 +6,13 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
 import { parseCidr } from '#contract/network/addresses.ts'
+import { withValues } from '#talos/config/compare.ts'
 import { at, readDocuments, textAt } from '#talos/config/tree.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { system } from '../../../../http/caller.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { endpointUrl, judgeEndpoint } from '../../create/check.ts'
+import { outside } from '../../outside.ts'
 import { factsOf, updateCluster } from '../../parts.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
@@ -107,6 +109,23 @@ function groupsOf(members: readonly store.MemberRow[]): PlannedGroup[] {
   ]
 }
 
+/** Whether the server was taken over with a configuration of its own, onto which its patches are merged. */
+const isAdopted = async ({ parts, state }: Pick<ChangeView, 'parts' | 'state'>, nodeId: string): Promise<boolean> =>
+  (await store.base(parts.db, state.row.id, nodeId)) !== undefined
+
+/** Changes the own configuration of a server that was taken over. Other servers have none. */
+const changeOwn = (tx: Tx, { parts, state }: Turn, nodeId: string, values: (base: string) => Record<string, unknown>): Promise<void> =>
+  outside(parts).rebase(tx, state.row.id, nodeId, (base) => withValues(base, values(base)))
+
+/** The names in the certificate of the API server, with those of both endpoints. */
+function namesWith(base: string, { row }: store.State, change: Change): string[] {
+  const main = readDocuments(base, '').find((root) => at(root, 'cluster') !== undefined)
+  const list = at(main, 'cluster', 'apiServer', 'certSANs')
+  const before = list?.is === 'list' ? list.items.flatMap((item) => textAt(item) ?? []) : []
+  const endpoints = [row.endpoint, row.other_endpoint, change.endpoint].flatMap((url) => (url === null ? [] : endpointHost(url)))
+  return [...new Set([...before, ...endpoints])]
+}
+
 /** Changes the rows with `before`, then renders the server's configuration and sends it. Safe to repeat. */
 async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unknown>, wanted?: string): Promise<StepResult> {
   const { parts, state } = turn
@@ -157,7 +176,7 @@ export const endpoint: ChangeKind<Change> = {
       state.row.other_endpoint === null &&
       members.every((m) => m.endpoint === null)
     const adopted: string[] = []
-    for (const m of members) if (await store.base(view.parts.db, state.row.id, m.node_id)) adopted.push(m.name)
+    for (const m of controlPlanes(members)) if (await isAdopted(view, m.node_id)) adopted.push(m.name)
     const other = state.row.other_endpoint
     const isThird = other !== null && other !== urlOf(change) && state.row.endpoint !== urlOf(change)
     const { checks, warnings } = await addressCheck(view, change)
@@ -171,19 +190,27 @@ export const endpoint: ChangeKind<Change> = {
             ? `A change to ${other} is unfinished: finish it, or change back to ${state.row.endpoint} first`
             : 'No other change of the endpoint is unfinished',
         ),
-        check(
-          'adopted',
-          adopted.length === 0,
-          adopted.length === 0
-            ? 'All configurations are made by Steelyard'
-            : `The configuration of ${listed(adopted)} was adopted as a whole: change its endpoint by a patch`,
-        ),
+        ...(adopted.length > 0 && change.virtual_ip
+          ? [
+              check(
+                'adopted',
+                false,
+                `${listed(adopted)} ${adopted.length === 1 ? 'was' : 'were'} taken over with a network configuration of ${adopted.length === 1 ? 'its' : 'their'} own, to which Steelyard adds no virtual IP: add it there with a patch, then change the endpoint without the virtual IP`,
+              ),
+            ]
+          : []),
         checkReachable(members, view.facts),
         ...checks,
         await reachCheck(view, change),
         checkEtcd(await etcdReports(view)),
       ],
-      warnings: [...warnings, 'Kubeconfigs that were downloaded before stop working at the end: download new ones.'],
+      warnings: [
+        ...warnings,
+        'Kubeconfigs that were downloaded before stop working at the end: download new ones.',
+        ...(adopted.length === 0
+          ? []
+          : [`The certificate of ${listed(adopted)} keeps the name of the old endpoint, because it may be there for other reasons`]),
+      ],
       groups: groupsOf(members),
     }
   },
@@ -196,7 +223,10 @@ export const endpoint: ChangeKind<Change> = {
   },
 
   steps: {
-    names: (turn, { nodeId }: StepAt) => sendToControlPlane(turn, nodeId!, () => Promise.resolve()),
+    names: (turn, { nodeId }: StepAt) =>
+      sendToControlPlane(turn, nodeId!, (tx) =>
+        changeOwn(tx, turn, nodeId!, (base) => ({ 'cluster.apiServer.certSANs': namesWith(base, turn.state, turn.change) })),
+      ),
     async reach(turn): Promise<StepResult> {
       const host = endpointHost(turn.change.endpoint)
       const found = await reach(turn.parts, turn.state.row.id, host, turn.job.signal)
@@ -206,7 +236,11 @@ export const endpoint: ChangeKind<Change> = {
     },
     endpoint: (turn, { nodeId }: StepAt) => {
       const wanted = urlOf(turn.change)
-      return send(turn, nodeId!, (tx) => store.updateMember(tx, turn.state.row.id, nodeId!, { endpoint: wanted }), wanted)
+      const point = async (tx: Tx) => {
+        await store.updateMember(tx, turn.state.row.id, nodeId!, { endpoint: wanted })
+        await changeOwn(tx, turn, nodeId!, () => ({ 'cluster.controlPlane.endpoint': wanted }))
+      }
+      return send(turn, nodeId!, point, wanted)
     },
     'node-ready': nodeReady,
     async swap(turn): Promise<StepResult> {
@@ -224,9 +258,11 @@ export const endpoint: ChangeKind<Change> = {
       })
       return 'done'
     },
-    forget: (turn, { nodeId }: StepAt) =>
-      sendToControlPlane(turn, nodeId!, async (tx) => {
+    async forget(turn, { nodeId }: StepAt): Promise<StepResult> {
+      const result = await sendToControlPlane(turn, nodeId!, async (tx) => {
         if (turn.state.row.other_endpoint !== null) await set(tx, turn, { other_endpoint: null, other_virtual_ip: false })
-      }),
+      })
+      return result === 'done' && (await isAdopted(turn, nodeId!)) ? { skipped: 'The server was taken over, and its names stay' } : result
+    },
   },
 }
