@@ -1,11 +1,11 @@
 /** Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint, workload disks. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterChange, type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
+import { killedAt } from './testing/killing.ts'
 import type { Program } from './testing/processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
@@ -29,17 +29,11 @@ beforeAll(async () => {
 
 /** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
 async function changed(point: string, change: ClusterChangeAsked): Promise<void> {
-  const params = { id: cluster.id }
-  await program.kill()
-  const doomed = await site.start({ FAILPOINT: point })
-  call = await signIn(doomed.url)
-  const { disks } = await patiently(() => call(clusterPlan, { params, body: { change } }))
+  const { disks } = await patiently(() => call(clusterPlan, { params: { id: cluster.id }, body: { change } }))
   const confirmed_disks = disks.flatMap((d) => d.by ?? [])
-  const { operation } = await patiently(() => call(clusterChange, { params, body: { change, confirmed_disks } }))
-  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
-  program = await site.start()
-  call = await signIn(program.url)
-  const end = await ended(call, operation.id, 90_000)
+  const killed = await killedAt(point, { program, start: site.start, clusterId: cluster.id, change, confirmed_disks })
+  ;({ program, call } = killed)
+  const end = await ended(call, killed.operation.id, 90_000)
   expect({ status: end.status, reason: end.reason }).toEqual({ status: 'done', reason: null })
   for (const node of nodes) expect(await patiently(() => call(serverGet, { params: { id: node.id } }))).toMatchObject({ operation_id: null, drift: null })
 }

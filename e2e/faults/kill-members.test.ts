@@ -1,10 +1,11 @@
 /** Kills the program while servers are added to a running cluster, are removed, are replaced or change their role. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import type { ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
+import { killedAt } from './testing/killing.ts'
 import type { Program } from './testing/processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
@@ -37,14 +38,9 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
 
 /** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
 async function changed(change: ClusterChangeAsked, point: string) {
-  await program.kill()
-  const doomed = await site.start({ FAILPOINT: point })
-  call = await signIn(doomed.url)
-  const { operation } = await patiently(() => call(clusterChange, { params: { id: cluster.id }, body: { change } }))
-  expect(await Promise.race([doomed.ended, pause(90_000).then(() => 'not reached')])).toBe('SIGKILL')
-  program = await site.start()
-  call = await signIn(program.url)
-  const end = await ended(call, operation.id, 150_000)
+  const killed = await killedAt(point, { program, start: site.start, clusterId: cluster.id, change })
+  ;({ program, call } = killed)
+  const end = await ended(call, killed.operation.id, 150_000)
   expect({ status: end.status, reason: end.reason }).toEqual({ status: 'done', reason: null })
 }
 

@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClusterChangeAsked, clusterChange } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { isAtLength } from './testing/length.ts'
+import { killedAt } from './testing/killing.ts'
 import type { Program } from './testing/processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
@@ -26,18 +25,6 @@ beforeAll(async () => {
   cluster = made.cluster
 }, 90_000)
 
-/** Starts the change with a program that is killed at `point`, and starts the program again. */
-async function killedAt(point: string, change: ClusterChangeAsked) {
-  await program.kill()
-  const doomed = await start({ FAILPOINT: point })
-  call = await signIn(doomed.url)
-  const { operation } = await patiently(() => call(clusterChange, { params: { id: cluster.id }, body: { change } }))
-  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
-  program = await start()
-  call = await signIn(program.url)
-  return operation
-}
-
 const points = [
   ['before the image is written', 'write-talos:before', 'v1.13.6'],
   ['after the image was written', 'write-talos:after', 'v1.13.7'],
@@ -50,8 +37,9 @@ const points = [
 const chosen = isAtLength ? points : points.filter(([, point]) => point.endsWith(':after') && !point.startsWith('cordon'))
 
 test.each(chosen)('an upgrade of Talos interrupted by kill −9 %s ends with both servers upgraded', async (_name, point, version) => {
-  const { id } = await killedAt(point, { kind: 'upgradeTalos', version })
-  const end = await ended(call, id, 90_000)
+  const killed = await killedAt(point, { program, start, clusterId: cluster.id, change: { kind: 'upgradeTalos', version } })
+  ;({ program, call } = killed)
+  const end = await ended(call, killed.operation.id, 90_000)
   expect({ status: end.status, reason: end.reason, open: end.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({
     status: 'done',
     reason: null,
