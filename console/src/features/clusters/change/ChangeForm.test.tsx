@@ -24,7 +24,7 @@ vi.mock('../../../api/client.ts', () => ({
 vi.mock('../../../api/session.ts', () => ({ allowed: () => ({ ok: true }), heldScopes: () => null }))
 vi.mock('../../../lib/router.ts', () => ({ navigate: async (to: string) => void api.went.push(to) }))
 
-const cluster = { id: 'c1', name: 'web', status: 'ready', maintenance_window: null } as unknown as Cluster
+const cluster = { id: 'c1', name: 'web', status: 'ready', maintenance_window: null, servers: [] } as unknown as Cluster
 const plan: ClusterPlan = {
   kind: 'defragment',
   checks: [{ check: 'etcd', ok: true, message: 'All members of etcd are healthy' }],
