@@ -1,10 +1,11 @@
 /**
- * The whole life of a cluster: it is created, grows, loses a control plane, is patched and upgraded, its secrets are rotated, a snapshot is taken, and the cluster is restored
- * after the loss of all servers. Steelyard is killed with −9 in every operation, at seeded points of its progress. The workload's data and identity must be the same at
- * the end. `FAULT_SEEDS=7` replays a seed.
+ * The whole life of a cluster: it is created, grows, loses a control plane, is patched and upgraded, its secrets are rotated, a snapshot is taken, and the
+ * cluster is restored after the loss of all servers. Steelyard is killed with −9 in every operation, at seeded points of its progress, and is gone for a day in
+ * the upgrade of Talos. The workload's data and identity must be the same at the end. `FAULT_SEEDS=7` replays a seed.
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
@@ -16,7 +17,7 @@ import type { Caller } from '../../tools/api-client.ts'
 import { type Body, kubernetesAt, placeWorkload, type UserKubernetes, workloadPath } from './testing/kubernetes.ts'
 import { isAtLength } from './testing/length.ts'
 import { seeded } from './testing/points.ts'
-import type { Program, SimulatedCluster } from './testing/processes.ts'
+import { databaseOf, type Program, type SimulatedCluster } from './testing/processes.ts'
 import { create, ended, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
 const seed = Number(process.env['FAULT_SEEDS']?.split(',')[0] ?? '1')
@@ -35,16 +36,42 @@ const newer = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [12 + i, { 
 const storage = () => ({ STEELYARD_STORE_FOLDERS: storeFolder() })
 const random = seeded(seed)
 
-async function restart(): Promise<void> {
+/** Tables with the progress of operations. Their times tell how long something has lasted. */
+const timed = ['operation', 'operation_step', 'effect', 'cluster_server', 'cluster_server_config', 'talos_upgrade', 'cluster_recovery', 'snapshot']
+
+/** Moves the progress a day into the past, as if Steelyard had not run for a day. The machines end what they do: three seconds are ten minutes for them. */
+async function passDay(): Promise<void> {
+  await pause(3_000)
+  const database = new Client({ connectionString: databaseOf(site.folder).url })
+  await database.connect()
+  const { rows } = await database.query<{ name: string; changes: string }>(
+    `select table_name as name, string_agg(format('%I = %I - interval ''1 day''', column_name, column_name), ', ') as changes
+     from information_schema.columns where data_type = 'timestamp with time zone' and table_name = any($1) group by table_name`,
+    [timed],
+  )
+  expect(rows.map((row) => row.name).toSorted()).toEqual(timed.toSorted())
+  for (const { name, changes } of rows) await database.query(`update ${name} set ${changes}`)
+  await database.end()
+}
+
+async function restart(isAway = false): Promise<void> {
   await program.kill()
+  if (isAway) await passDay()
   program = await site.start(storage())
   call = await signIn(program.url)
 }
 
 const isOver = ({ status }: Operation['steps'][number]): boolean => status === 'done' || status === 'skipped'
 
+interface How {
+  /** Number of kills. */
+  readonly times?: number
+  /** Steelyard is gone for a day after the last kill. */
+  readonly isAway?: boolean
+}
+
 /** Kills the program at seeded points of the operation's progress, each while the operation runs, and returns the ended operation. */
-async function killed({ id: operationId, steps }: Operation, times = kills.usual): Promise<Operation> {
+async function killed({ id: operationId, steps }: Operation, { times = kills.usual, isAway = false }: How = {}): Promise<Operation> {
   const points = Array.from({ length: times }, () => Math.floor(random() * steps.length)).toSorted((a, b) => a - b)
   const killedAt: number[] = []
   const until = Date.now() + withinMs - 60_000
@@ -52,7 +79,7 @@ async function killed({ id: operationId, steps }: Operation, times = kills.usual
     const look = () => patiently(() => call(operationGet, { params: { id: operationId } }))
     for (let now = await look(); !hasEnded(now) && now.steps.filter(isOver).length < point && Date.now() < until; now = await look()) await pause(5)
     killedAt.push(Date.now())
-    await restart()
+    await restart(isAway && point === points.at(-1))
   }
   const end = await ended(call, operationId, until - Date.now())
   const keys = points.map((point) => steps[point]!.key)
@@ -61,9 +88,9 @@ async function killed({ id: operationId, steps }: Operation, times = kills.usual
 }
 
 /** Changes the cluster, and kills the program meanwhile. */
-async function change(wanted: ClusterChangeAsked, times?: number): Promise<Operation> {
+async function change(wanted: ClusterChangeAsked, how?: How): Promise<Operation> {
   const { operation } = await patiently(() => call(clusterChange, { params: { id }, body: { change: wanted } }))
-  return killed(operation, times)
+  return killed(operation, how)
 }
 
 const cluster = () => patiently(() => call(clusterGet, { params: { id } }))
@@ -151,19 +178,24 @@ const changes: readonly {
   readonly title: string
   readonly wanted: () => Promise<ClusterChangeAsked>
   readonly after?: object
-  readonly times?: number
+  readonly how?: How
 }[] = [
   { title: 'is patched', wanted: async () => ({ kind: 'configure', patches: [patch] }) },
   { title: 'gets an extension', wanted: async () => ({ kind: 'extensions', extensions: ['siderolabs/iscsi-tools'] }) },
-  { title: 'gets a newer Talos', wanted: async () => ({ kind: 'upgradeTalos', version: 'v1.13.9' }), after: { talos_version: 'v1.13.9' } },
+  {
+    title: 'gets a newer Talos',
+    wanted: async () => ({ kind: 'upgradeTalos', version: 'v1.13.9' }),
+    after: { talos_version: 'v1.13.9' },
+    how: { isAway: true },
+  },
   { title: 'gets a newer Kubernetes', wanted: async () => ({ kind: 'upgradeKubernetes', version: '1.35.4' }), after: { kubernetes_version: '1.35.4' } },
   { title: 'gets another endpoint', wanted: async () => ({ kind: 'endpoint', endpoint: await addressOf(nodes[2]!) }) },
-  { title: 'gets a new authority of the Talos API', wanted: async () => ({ kind: 'rotate', what: 'talos_ca' }), times: kills.long },
-  { title: 'gets a new authority of the Kubernetes API', wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }), times: kills.long },
+  { title: 'gets a new authority of the Talos API', wanted: async () => ({ kind: 'rotate', what: 'talos_ca' }), how: { times: kills.long } },
+  { title: 'gets a new authority of the Kubernetes API', wanted: async () => ({ kind: 'rotate', what: 'kubernetes_ca' }), how: { times: kills.long } },
 ]
 
-test.each(changes)('it $title, and keeps its workload', { timeout: withinMs }, async ({ wanted, after = {}, times }) => {
-  expect(await change(await wanted(), times)).toMatchObject({ status: 'done' })
+test.each(changes)('it $title, and keeps its workload', { timeout: withinMs }, async ({ wanted, after = {}, how }) => {
+  expect(await change(await wanted(), how)).toMatchObject({ status: 'done' })
   await settled()
   expect(await cluster()).toMatchObject(after)
   await keepsAll()
@@ -181,7 +213,7 @@ test('after the loss of all its servers it is restored on others from its snapsh
   const [snapshot] = (await patiently(() => call(snapshotList, { query: {} }))).items
   for (const { node_id } of (await cluster()).servers) await powerOff(nodes.find((n) => n.id === node_id)!)
   const joining = [...servers(11, 14, 'control_plane'), ...servers(14, 17, 'worker')]
-  expect(await change({ kind: 'restore', snapshot_id: snapshot!.id, servers: joining }, kills.long)).toMatchObject({ status: 'done' })
+  expect(await change({ kind: 'restore', snapshot_id: snapshot!.id, servers: joining }, { times: kills.long })).toMatchObject({ status: 'done' })
   await settled()
   expect(await cluster()).toMatchObject({ control_planes: 3, workers: 3 })
   await keepsAll()
