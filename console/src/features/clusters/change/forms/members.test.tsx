@@ -1,0 +1,117 @@
+// @vitest-environment happy-dom
+import { screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { answers, forget, ids, plannedChange, sentDespite, show } from '../testing/form-world.tsx'
+
+const free = {
+  id: ids.free,
+  name: 'free-1',
+  status: 'maintenance',
+  cluster: null,
+  eligibility: [],
+  ineligible: null,
+  talos: { version: 'v1.13.9', installed: null },
+  hardware: { cores: 8, memory_bytes: 2 ** 36, disk_bytes: 10 ** 12 },
+  resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }] },
+}
+const diskless = {
+  ...free,
+  id: '00000000-0000-4000-8000-000000000009',
+  name: 'free-2',
+  eligibility: [{ check: 'disk', ok: false, reason: 'The server has no disk' }],
+}
+
+beforeEach(() => {
+  answers['serverList'] = { items: [free, diskless] }
+})
+afterEach(forget)
+
+const tick = async (name: RegExp) => {
+  ;(await screen.findByRole('checkbox', { name })).focus()
+  await userEvent.keyboard(' ')
+}
+
+describe('Add servers', () => {
+  test('sends the chosen server with its role and disks', async () => {
+    await show('grow')
+    await tick(/^free-1/)
+    await userEvent.click(screen.getByRole('button', { name: 'Control plane' }))
+    expect(await plannedChange()).toEqual({
+      kind: 'grow',
+      servers: [{ node_id: ids.free, role: 'control_plane', install_disk: '/dev/sda', workload_disks: [] }],
+    })
+  })
+
+  test('asks for a server, and says why one can not join', async () => {
+    await show('grow')
+    const refused = await screen.findByRole<HTMLInputElement>('checkbox', { name: /^free-2 .*The server has no disk/ })
+    expect(refused.disabled).toBe(true)
+    expect(await sentDespite('Choose at least one server')).toEqual([])
+  })
+})
+
+describe('Remove servers', () => {
+  test('sends what happens to each server', async () => {
+    await show('shrink')
+    await tick(/^w-1/)
+    await tick(/^Keep the workload disks of w-1/)
+    expect(await plannedChange()).toEqual({ kind: 'shrink', servers: [{ node_id: ids.w1, keep_workload_disks: true, force: false }] })
+  })
+
+  test('removes by force only the server that is named', async () => {
+    await show('shrink', ids.w1)
+    await tick(/^cp-2/)
+    await tick(/cp-2 by force/)
+    expect(await plannedChange()).toEqual({
+      kind: 'shrink',
+      servers: [
+        { node_id: ids.w1, keep_workload_disks: false, force: false },
+        { node_id: ids.cp2, keep_workload_disks: false, force: true },
+      ],
+    })
+  })
+
+  test('asks for a server', async () => {
+    await show('shrink')
+    expect(await sentDespite('Choose at least one server')).toEqual([])
+  })
+})
+
+describe('Change roles', () => {
+  test('sends the other role of each server', async () => {
+    await show('role')
+    await tick(/^cp-2/)
+    await tick(/^w-1/)
+    screen.getByText(/worker, becomes a control plane/)
+    expect(await plannedChange()).toEqual({
+      kind: 'role',
+      servers: [
+        { node_id: ids.cp2, role: 'worker' },
+        { node_id: ids.w1, role: 'control_plane' },
+      ],
+    })
+  })
+
+  test('asks for a server', async () => {
+    await show('role')
+    expect(await sentDespite('Choose at least one server')).toEqual([])
+  })
+})
+
+describe('Replace a server', () => {
+  test('sends the server of the page and the free one', async () => {
+    await show('replace', ids.cp1)
+    await userEvent.selectOptions(await screen.findByLabelText('Takes its place'), ids.free)
+    expect(await plannedChange()).toEqual({ kind: 'replace', node_id: ids.cp1, keep_workload_disks: false, by: { node_id: ids.free, workload_disks: [] } })
+  })
+
+  test('offers only servers that may join, and asks for both', async () => {
+    await show('replace')
+    const by = await screen.findByLabelText('Takes its place')
+    await screen.findByRole('option', { name: /^free-1/ })
+    expect([...by.querySelectorAll('option:not([hidden])')].map((o) => o.textContent?.slice(0, 6))).toEqual(['free-1'])
+    expect(await sentDespite('Choose the server that leaves')).toEqual([])
+    screen.getByText('Choose the server that takes its place')
+  })
+})

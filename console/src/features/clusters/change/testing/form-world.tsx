@@ -1,0 +1,85 @@
+/** The forms of changes in component tests: their calls are recorded and answered from `answers`. */
+import { QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, render, screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { vi } from 'vitest'
+import type { ClusterChangeAsked, ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { Operation } from '#contract/operation.ts'
+import type { ShownKind } from '../change-kinds.ts'
+
+const id = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`
+export const ids = { cp1: id(1), cp2: id(2), w1: id(3), free: id(4) }
+const member = (node_id: string, name: string, role: 'control_plane' | 'worker') => ({ node_id, name, role, install_disk: '/dev/sda', workload_disks: [] })
+const cluster = {
+  id: 'c1',
+  name: 'web',
+  status: 'ready',
+  talos_version: 'v1.13.9',
+  kubernetes_version: '1.36.3',
+  endpoint: 'https://10.0.0.1:6443',
+  maintenance_window: null,
+  datacenter: { id: 'd1', code: 'PL-POZ-1', country_code: 'PL' },
+  servers: [
+    member(ids.cp1, 'cp-1', 'control_plane'),
+    member(ids.cp2, 'cp-2', 'control_plane'),
+    { ...member(ids.w1, 'w-1', 'worker'), workload_disks: ['/dev/nvme1n1'] },
+  ],
+} as unknown as Cluster
+
+const plan: ClusterPlan = { kind: 'defragment', checks: [], warnings: [], groups: [], disks: [], differences: [], took_s: null, seen: '0'.repeat(64) }
+
+/** Answers by the name of the call. */
+export const answers: Record<string, unknown> = {}
+const planned: ClusterChangeAsked[] = []
+vi.mock('../../../../api/client.ts', () => ({
+  CallError: class extends Error {},
+  call: async (operation: Operation, { body }: { body?: { change: ClusterChangeAsked } }) => {
+    if (operation.name !== 'clusterPlan') return answers[operation.name] ?? { items: [], total: 0 }
+    planned.push(body!.change)
+    return plan
+  },
+}))
+vi.mock('../../../../api/session.ts', () => ({ allowed: () => ({ ok: true }), heldScopes: () => null }))
+vi.mock('../../../../lib/router.ts', () => ({ navigate: async () => undefined }))
+
+/** Shows the form of a kind. `server`: id of the server that the page was opened for. */
+export async function show(kind: ShownKind, server?: string): Promise<void> {
+  const { kindOf } = await import('../change-kinds.ts')
+  const { queryClient } = await import('../../../../api/query.ts')
+  const { Form, label } = kindOf(kind)
+  render(
+    <QueryClientProvider client={queryClient}>
+      <Form cluster={cluster} server={server} snapshot={undefined} />
+    </QueryClientProvider>,
+  )
+  await screen.findByText(label)
+}
+
+/** Asks for the plan by keyboard: Enter on the button that shows it. */
+async function askPlan(): Promise<void> {
+  ;(await screen.findByRole('button', { name: /^(Show the plan|Plan again)$/ })).focus()
+  await userEvent.keyboard('{Enter}')
+}
+
+/** Asks for the plan. Resolves to the change whose plan was asked for. */
+export async function plannedChange(): Promise<ClusterChangeAsked> {
+  await askPlan()
+  return vi.waitUntil(() => planned.at(-1), { timeout: 5_000 })
+}
+
+/** Asks for the plan, and waits for the sentence of a refusal. Resolves to the changes that were sent all the same. */
+export async function sentDespite(sentence: string): Promise<readonly ClusterChangeAsked[]> {
+  await askPlan()
+  await screen.findByText(sentence, { selector: ':not(option)' })
+  return planned
+}
+
+/** After each test. */
+export async function forget(): Promise<void> {
+  cleanup()
+  planned.length = 0
+  for (const name of Object.keys(answers)) delete answers[name]
+  const { queryClient } = await import('../../../../api/query.ts')
+  queryClient.clear()
+}
