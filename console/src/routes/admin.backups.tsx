@@ -1,1 +1,0 @@
-export { BackupsPage as Page } from '../features/stores/BackupsPage.tsx'

@@ -1,1 +1,0 @@
-export { StoresPage as Page } from '../features/stores/StoresPage.tsx'

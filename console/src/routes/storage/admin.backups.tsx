@@ -1,0 +1,1 @@
+export { BackupsPage as Page } from '../../features/stores/BackupsPage.tsx'

@@ -1,0 +1,1 @@
+export { StoresPage as Page } from '../../features/stores/StoresPage.tsx'
