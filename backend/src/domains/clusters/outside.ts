@@ -22,7 +22,9 @@ async function versionsNow(parts: CoreParts, row: store.ClusterRow): Promise<{ t
   if (members.length === 0 || members.some((m) => m.node_ready_at === null)) return null
   const facts = await factsOf(parts, parts.db, members)
   const kubernetes = members.map((m) => versionOf(m.images?.kubelet ?? m.images?.apiServer) ?? row.kubernetes_version)
-  const talos = facts.map((f) => f.talos_version ?? row.talos_version)
+  // A version that was read before the server joined or before the cluster's last change says nothing about now: the server may have been reinstalled since.
+  const since = (member: store.MemberRow): number => Math.max(member.node_ready_at?.getTime() ?? 0, row.updated_at.getTime())
+  const talos = facts.map((f, i) => ((f.last_contact_at?.getTime() ?? 0) > since(members[i]!) && f.talos_version) || row.talos_version)
   // Versions that Steelyard can't generate configurations for are not taken over.
   const isKnown = talos.every((version) => /^v\d+\.\d+\.\d+$/.test(version) && supportedMinor(version) !== undefined)
   return { talos: isKnown ? lowest(talos)! : row.talos_version, kubernetes: lowest(kubernetes)! }

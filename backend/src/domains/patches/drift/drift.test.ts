@@ -180,7 +180,14 @@ test('image versions changed by an upgrade outside of Steelyard are adopted, not
 })
 
 test('after an upgrade outside of Steelyard, the cluster shows the new version, and an event reports it', async () => {
-  await backend.platform.db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
+  const { db, clock } = backend.platform
+  await db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
+  // As a contact after the cluster's last change.
+  await db
+    .updateTable('server_contact')
+    .set({ at: new Date(clock.now() + 1000) })
+    .where('server_id', '=', node.id)
+    .execute()
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
   await world.until(
     () => world.cluster(cluster.id),

@@ -28,7 +28,7 @@ const elsewhere = 'If it has leaked, move the workload to a new cluster'
 /** Why Talos 1.12 and 1.13 can't replace these secrets in a running cluster. Sources at v1.13.9: `k8s/control_plane_static_pod.go`, `k8stemplates/apiserver.go`, `secrets/root.go`. */
 const impossible: Readonly<Record<Exclude<RotatedSecret, Rotatable>, string>> = {
   service_account: `Talos 1.12 and 1.13 have one key for service accounts and refuse a second one: with a new key, every pod would lose its access to the Kubernetes API until it is restarted. Talos 1.14 accepts former keys, but Steelyard does not support it yet. ${elsewhere}`,
-  encryption_keys: `Talos 1.12 and 1.13 have one key of each kind, and a secretbox key is the one that writes as long as it is there: no other key can take over while the Secrets still need the old one to be read. ${elsewhere}, and give its Secrets new values`,
+  encryption_keys: `Talos 1.12 and 1.13 have one key of each kind, and encrypt with the secretbox key as long as there is one: no other key can take over while the old one is still needed to read the Secrets. ${elsewhere}, and give its Secrets new values`,
   etcd_ca: `Talos has one authority for etcd, and members accept no other: during a rotation the members would refuse each other and etcd would lose its quorum. ${elsewhere}`,
 }
 

@@ -204,7 +204,7 @@ describe.concurrent('what can be rotated', () => {
 
   test.each([
     ['service_account', /every pod would lose its access/],
-    ['encryption_keys', /could not read the Secrets/],
+    ['encryption_keys', /no other key can take over/],
     ['etcd_ca', /would lose its quorum/],
   ] as const)('%s is refused with the reason', { timeout: 60_000 }, async (what, reason) => {
     const { id } = await shared
