@@ -31,7 +31,7 @@ beforeAll(async () => {
 async function changed(point: string, change: ClusterChangeAsked): Promise<void> {
   const { disks } = await patiently(() => call(clusterPlan, { params: { id: cluster.id }, body: { change } }))
   const confirmed_disks = disks.flatMap((d) => d.by ?? [])
-  const killed = await killedAt(point, { program, start: site.start, clusterId: cluster.id, change, confirmed_disks })
+  const killed = await killedAt(point, { program, start: (settings) => site.start(settings), clusterId: cluster.id, change, confirmed_disks })
   ;({ program, call } = killed)
   const end = await ended(call, killed.operation.id, 90_000)
   expect({ status: end.status, reason: end.reason }).toEqual({ status: 'done', reason: null })

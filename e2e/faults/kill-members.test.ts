@@ -38,7 +38,7 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
 
 /** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
 async function changed(change: ClusterChangeAsked, point: string) {
-  const killed = await killedAt(point, { program, start: site.start, clusterId: cluster.id, change })
+  const killed = await killedAt(point, { program, start: (settings) => site.start(settings), clusterId: cluster.id, change })
   ;({ program, call } = killed)
   const end = await ended(call, killed.operation.id, 150_000)
   expect({ status: end.status, reason: end.reason }).toEqual({ status: 'done', reason: null })

@@ -51,7 +51,7 @@ export const extensionCommands: Command[] = [
             'No servers',
           ),
         )
-        return
+        return undefined
       }
       const cluster = await api.call(clusterGet, { params: { id } })
       const node_ids = options.server.map((name) => noun.memberId(cluster, name))
