@@ -301,7 +301,10 @@ test('Talos can be upgraded through MachineService and through LifecycleService'
   await until('it runs the new one', () => machine!.talosVersion === 'v1.13.0' && machine!.stage.stage === 'running')
   const image = 'ghcr.io/siderolabs/installer:v1.13.9'
   const transport = await raw()
-  for await (const { response } of createClient(ImageService, transport).pull({ imageRef: image })) expect(response.case).toBe('name')
+  const pulled: unknown[] = []
+  for await (const { response } of createClient(ImageService, transport).pull({ imageRef: image })) pulled.push(response.case)
+  expect(new Set(pulled.slice(0, -1))).toEqual(new Set(['pullProgress']))
+  expect(pulled.at(-1)).toBe('name')
   const codes: unknown[] = []
   for await (const { progress } of createClient(LifecycleService, transport).upgrade({ source: { imageName: image } }))
     codes.push(progress?.response.case === 'exitCode' ? progress.response.value : null)
