@@ -1,12 +1,11 @@
 // Chooses the test files for the run on a second PostgreSQL. That run checks that all SQL statements work on the oldest supported version as well as on the
 // embedded one. So it needs only the fastest files that together send every statement of the first run (`backend/src/testing/statements.ts`). A statement that
-// only slow tests with simulated machines send is parsed and planned there instead.
+// only a slow file sends is parsed and planned there instead.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A file with simulated machines that takes longer isn't run again for the sake of statements that can be prepared. */
-const longestWorldMs = 5_000
-const startsMachines = /from '[^']*\/testing\/(?:world|fleet)\.ts'/
+/** A file that takes longer isn't run again for the sake of statements that can be prepared. */
+const longestMs = 5_000
 /** PostgreSQL's `PREPARE` takes these statements. */
 const canBePrepared = /^\s*(?:select|insert|update|delete|with|values)\b/i
 
@@ -25,8 +24,7 @@ export function filesForAllStatements(folder, milliseconds) {
   const toPrepare = new Set()
   for (const { file, statements } of files) {
     const own = statements.filter(({ part }) => senders.get(part) === 1)
-    const isLongWorld = took(file) > longestWorldMs && startsMachines.test(readFileSync(file, 'utf8'))
-    if (own.length > 0 && !(isLongWorld && own.every(({ text }) => canBePrepared.test(text)))) {
+    if (own.length > 0 && !(took(file) > longestMs && own.every(({ text }) => canBePrepared.test(text)))) {
       kept.push(file)
       continue
     }

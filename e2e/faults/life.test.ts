@@ -77,7 +77,7 @@ async function killed({ id: operationId, steps }: Operation, { times = kills.usu
   const until = Date.now() + withinMs - 60_000
   for (const point of points) {
     const look = () => patiently(() => call(operationGet, { params: { id: operationId } }))
-    for (let now = await look(); !hasEnded(now) && now.steps.filter(isOver).length < point && Date.now() < until; now = await look()) await pause(5)
+    for (let now = await look(); !hasEnded(now) && now.steps.filter(isOver).length < point && Date.now() < until; now = await look()) await pause(20)
     killedAt.push(Date.now())
     await restart(isAway && point === points.at(-1))
   }
