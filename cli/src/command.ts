@@ -257,8 +257,8 @@ interface DeclaredObject<O extends Operation, P extends Operands, Q extends Opti
   ask?(context: Context, given: Given<P, Q>, object: Found): Promise<Sent<O>>
   /** Returns the text to print for the response. `name`: the object's name as the user entered it. */
   say?(answer: Answer<O>, name: string, context: Context): string
-  /** Instead of `say`: prints the response and resolves to the exit code. */
-  done?(context: Context, answer: Answer<O>, given: Given<P, Q>): number | undefined | Promise<number | undefined>
+  /** Instead of `say`: prints the response and resolves to the exit code. `name`: the object's name. */
+  done?(context: Context, answer: Answer<O>, given: Given<P, Q>, name: string): number | undefined | Promise<number | undefined>
 }
 type Sent<O extends Operation> = Partial<Pick<Asked<O>, 'query' | 'body'>>
 /** The functions of a declaration, with general types for operands and options. */
@@ -286,7 +286,7 @@ export function objectCommand<O extends Operation, const P extends Operands = Re
       const draw = (answer: Answer<O>): string => acts.say?.(answer, object.name, context) ?? ''
       if (canWatch && given.options['watch'] === true) return watchView(context, load, draw)
       const answer = await load()
-      if (acts.done) return acts.done(context, answer, given)
+      if (acts.done) return acts.done(context, answer, given, object.name)
       context.show(answer ?? { id }, () => draw(answer))
       return undefined
     },

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
 import { time } from '../page.ts'
+import { Remedy } from './changes/remedies.ts'
 import { ClusterRole } from './clusters.ts'
 
 /** `NOSPACE`: etcd has reached its quota and refuses writes. `CORRUPT`: members have different data (etcd, "Alarms"). */
@@ -68,8 +69,11 @@ export type HealthState = (typeof healthStates)[number]
 export const ClusterHealth = z.object({
   /** When the values were read. */
   at: time,
-  /** One line per topic: its state and the reason. `problem`: the cluster is down, or one more failure stops it or loses data. `attention`: a user should act. */
-  lines: z.array(z.object({ topic: z.enum(healthTopics), state: z.enum(healthStates), message: z.string() })),
+  /**
+   * One line per topic: its state, the reason, and the changes that settle it, the best one first. `problem`: the cluster is down, or one more failure stops it
+   * or loses data. `attention`: a user should act.
+   */
+  lines: z.array(z.object({ topic: z.enum(healthTopics), state: z.enum(healthStates), message: z.string(), remedies: z.array(Remedy) })),
   etcd: z.object({
     members: z.array(EtcdMemberHealth),
     /** Why no control plane reports the members; null if `members` comes from etcd. */

@@ -30,7 +30,7 @@ export const paths = {
   /** `server`: id of the server whose pods are shown. */
   clusterPods: (id: string, server?: string) => address('/infra/clusters/$id', { id }, { tab: 'pods', server }),
   /** The form of a change of a running cluster. `server`, `snapshot`: ids that are preselected. */
-  changeCluster: (id: string, kind: string, chosen: { server?: string; snapshot?: string } = {}) =>
+  changeCluster: (id: string, kind: string, chosen: { server?: string; snapshot?: string; force?: string } = {}) =>
     address('/infra/clusters/$id/change/$kind', { id, kind }, chosen),
   /** `open` is the id of the subnet whose address map is open. */
   network: page('/infra/network'),

@@ -33,7 +33,7 @@ export const routes = {
   '/infra/clusters/create': { crumb: 'Create Cluster', search: texts('step', 'datacenter', 'servers', 'q', 'sort') },
   '/infra/clusters/import': { crumb: 'Import Cluster', search: none },
   '/infra/clusters/$id': { crumb: { query: 'clusterGet', list: 'clusterList' }, search: texts('tab', 'operation', 'q', 'sort', 'server') },
-  '/infra/clusters/$id/change/$kind': { crumb: 'Change', search: texts('server', 'snapshot') },
+  '/infra/clusters/$id/change/$kind': { crumb: 'Change', search: texts('server', 'snapshot', 'force') },
   '/infra/network': { crumb: 'Network', search: everyText },
   '/infra/network/add-subnet': { crumb: 'Add Subnet', search: texts('datacenter') },
   '/infra/network/assign-subnets': { crumb: 'Assign Subnets', search: texts('cluster', 'subnets', 'remove', 'step', 'operation') },

@@ -6,5 +6,5 @@ import { clusterOne } from '../features/clusters/cluster-queries.ts'
 export const load: Load<'/infra/clusters/$id/change/$kind'> = ({ params, client }) => client.prefetchQuery(clusterOne(params.id))
 
 export function Page({ params: { id, kind }, search }: PageProps<'/infra/clusters/$id/change/$kind'>) {
-  return <ChangePage id={id} kind={kind} server={search.server} snapshot={search.snapshot} />
+  return <ChangePage id={id} kind={kind} server={search.server} snapshot={search.snapshot} isForced={search.force === 'true'} />
 }

@@ -14,6 +14,7 @@ import { Configure } from './configure.ts'
 import { ChangeDisks } from './disks.ts'
 import { ChangeEndpoint } from './endpoint.ts'
 import { UpgradeKubernetes } from './kubernetes-upgrade.ts'
+import { Remedy } from './remedies.ts'
 import { Rotate } from './rotate.ts'
 import { RestoreCluster, TakeSnapshot } from './snapshots.ts'
 import { changeTable } from './table.ts'
@@ -68,10 +69,14 @@ export const PlanGroup = z.object({
 })
 export type PlanGroup = z.infer<typeof PlanGroup>
 
+/** `remedies`: other changes that settle the reason of a failed check, the best one first. */
+const PlanCheck = z.extend(Check, { remedies: z.optional(z.array(Remedy)) })
+export type PlanCheck = z.infer<typeof PlanCheck>
+
 export const ClusterPlan = z.object({
   kind: z.string(),
   /** The change can begin only if all of them are `ok`. */
-  checks: z.array(Check),
+  checks: z.array(PlanCheck),
   warnings: z.array(z.string()),
   groups: z.array(PlanGroup),
   /** Disks that the change wipes and whose content must be confirmed. */

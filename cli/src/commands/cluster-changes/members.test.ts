@@ -59,3 +59,13 @@ test.each([
   expect(await cli.run(line)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
   expect(api.callsOf(clusterPlan)).toEqual([])
 })
+
+test('a refused change prints the command that settles the reason', async () => {
+  const { api, cli } = await ready()
+  const remedies = [{ change: 'shrink' as const, node_id: id(1), name: 'cp-1' }]
+  const checks = [{ check: 'etcd', ok: false, message: 'cp-1: no answer', remedies }]
+  api.on(clusterPlan, () => ({ kind: 'defragment', checks, warnings: [], groups: [], disks: [], differences: [], took_s: null, seen }))
+  const helps = 'What helps: steelyard cluster shrink web --force cp-1'
+  expect(await cli.run('cluster defragment web --dry-run')).toMatchObject({ exit: 1, out: expect.stringContaining(helps) as string })
+  expect(await cli.run('cluster defragment web --yes')).toMatchObject({ err: expect.stringContaining(`Nothing was changed. ${helps}`) as string })
+})

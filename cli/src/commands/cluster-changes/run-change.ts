@@ -14,6 +14,7 @@ import { manyLines, oneLine } from '../../text.ts'
 import { showBegun, waitOption } from '../../watch.ts'
 import { checksText } from '../checks.ts'
 import { confirmedDisks, confirmOption, withDisks } from '../confirm-disks.ts'
+import { remedyCommands } from './remedies.ts'
 
 /** Options of every command that changes a cluster. */
 export const changeOptions = {
@@ -30,10 +31,18 @@ type ChangeOptions = Given<Operands, typeof changeOptions>['options']
 const duration = (seconds: number | null): string =>
   seconds === null ? '' : seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`
 
+/** The commands that settle the reasons of the failed checks: `What helps: steelyard cluster defragment web`. */
+const helps = (cluster: string, { checks }: ClusterPlan): string[] =>
+  remedyCommands(
+    cluster,
+    checks.flatMap((c) => c.remedies ?? []),
+  ).map((command) => `What helps: ${command}`)
+
 /** The plan as text: checks, the steps of each server in order, and how long they took last time. */
-function planText(terminal: Terminal, plan: ClusterPlan): string {
+function planText(terminal: Terminal, cluster: string, plan: ClusterPlan): string {
   return [
     checksText(terminal, plan.checks),
+    ...helps(cluster, plan).map((line) => `${line}\n`),
     ...plan.warnings.map((warning) => `Warning: ${oneLine(warning)}\n`),
     '\n',
     table(
@@ -62,11 +71,11 @@ export async function runChange(context: Context, named: string, change: Cluster
   const plan = await api.call(clusterPlan, { params, body: { change } })
   const refused = plan.checks.find((c) => !c.ok)
   if (options['dry-run']) {
-    show(plan, (p) => planText(terminal, p))
+    show(plan, (p) => planText(terminal, cluster.name, p))
     return refused === undefined ? 0 : 1
   }
-  if (!context.json || !options.yes) terminal.err(planText(terminal, plan))
-  if (refused) throw new CliError('conflict', oneLine(refused.message), { hint: 'Nothing was changed' })
+  if (!context.json || !options.yes) terminal.err(planText(terminal, cluster.name, plan))
+  if (refused) throw new CliError('conflict', oneLine(refused.message), { hint: ['Nothing was changed', ...helps(cluster.name, plan)].join('. ') })
   await beSure(terminal, `This changes ${oneLine(cluster.name)}.`, cluster.name, options.yes)
   const isLater = options.at !== undefined || options['in-window']
   const start = isLater ? { ...(options.at !== undefined && { at: options.at }), in_window: options['in-window'] } : undefined

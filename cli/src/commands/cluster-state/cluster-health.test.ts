@@ -10,8 +10,8 @@ const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, 
 const healthy: Answer<typeof clusterHealth> = {
   at: '2026-11-20T08:00:00.000Z',
   lines: [
-    { topic: 'etcd', state: 'ok', message: '3 members, all healthy. cp-1 leads. One may fail.' },
-    { topic: 'talos', state: 'attention', message: 'v1.12.11; v1.13.9 is offered.' },
+    { topic: 'etcd', state: 'ok', message: '3 members, all healthy. cp-1 leads. One may fail.', remedies: [] },
+    { topic: 'talos', state: 'attention', message: 'v1.12.11; v1.13.9 is offered.', remedies: [{ change: 'upgradeTalos', node_id: null, name: null }] },
   ],
   etcd: {
     members: [
@@ -60,12 +60,16 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
   expect(exit).toBe(0)
   expect(out).toMatch(/^etcd +ok +3 members, all healthy/m)
   expect(out).toMatch(/^Talos +attention +v1\.12\.11; v1\.13\.9 is offered\.$/m)
+  expect(out).toContain(`What helps:\n  steelyard cluster upgrade-talos ${cluster.name} VERSION\n`)
   expect(out).toMatch(/^cp-1 +yes +leader +3\.6\.12 .*MB/m)
   expect(out).toMatch(/^cp-1 +control plane +yes +yes +1\.36\.3 +v1\.13\.9 +4/m)
   expect(JSON.parse((await cli.run(`cluster health ${cluster.name} --json`)).out)).toEqual(healthy)
 
   for (const state of ['problem', 'unknown'] as const) {
-    api.on(clusterHealth, () => ({ ...healthy, lines: [{ topic: 'etcd' as const, state, message: 'No control plane reports the members of etcd' }] }))
+    api.on(clusterHealth, () => ({
+      ...healthy,
+      lines: [{ topic: 'etcd' as const, state, message: 'No control plane reports the members of etcd', remedies: [] }],
+    }))
     expect(await cli.run(`cluster health ${cluster.name}`)).toMatchObject({
       exit: 1,
       out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string,

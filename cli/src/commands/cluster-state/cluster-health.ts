@@ -4,13 +4,18 @@ import * as noun from '../../nouns.ts'
 import { table } from '../../table.ts'
 import type { Colour, Terminal } from '../../terminal.ts'
 import { disk, words } from '../../text.ts'
+import { remedyCommands } from '../cluster-changes/remedies.ts'
 
 const colours: Readonly<Record<HealthState, Colour>> = { ok: 'green', attention: 'yellow', problem: 'red', unknown: 'yellow' }
 const colourOf = (is: boolean | null): Colour => (is === null ? 'yellow' : is ? 'green' : 'red')
 const yesNo = (is: boolean | null): string => (is === null ? 'unknown' : is ? 'yes' : 'no')
 
-const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): string =>
-  [
+const healthText = (terminal: Terminal, cluster: string, { lines, etcd, nodes }: ClusterHealth): string => {
+  const commands = remedyCommands(
+    cluster,
+    lines.flatMap((line) => line.remedies),
+  )
+  return [
     table(
       terminal,
       lines,
@@ -21,6 +26,7 @@ const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): 
       ],
       'No health information',
     ),
+    ...(commands.length === 0 ? [] : [`What helps:\n${commands.map((command) => `  ${command}\n`).join('')}`]),
     table(
       terminal,
       etcd.members,
@@ -52,6 +58,7 @@ const healthText = (terminal: Terminal, { lines, etcd, nodes }: ClusterHealth): 
       'No known nodes',
     ),
   ].join('\n')
+}
 
 /** Exit codes of `cluster health`, for scripts and monitoring. */
 const exitOf = ({ lines }: ClusterHealth): number => (lines.some((l) => l.state === 'problem' || l.state === 'unknown') ? 1 : 0)
@@ -62,8 +69,8 @@ export const clusterHealthCommand: Command = objectCommand({
   operation: clusterHealth,
   summary: 'Show the health of a cluster: etcd, Kubernetes API, nodes, versions and drift. Exits with 1 if there is a problem or no answer.',
   examples: ['cluster health web', 'cluster health web --json'],
-  done(context, answer) {
-    context.show(answer, (health) => healthText(context.terminal, health))
+  done(context, answer, _given, name) {
+    context.show(answer, (health) => healthText(context.terminal, name, health))
     return exitOf(answer)
   },
 })

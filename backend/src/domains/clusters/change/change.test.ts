@@ -1,6 +1,7 @@
 /** The frame of changes, tested with the simplest kind: the defragmentation of etcd. */
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import { clusterHealth } from '#contract/clusters/health.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { serverCommands } from '#contract/servers/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
@@ -104,10 +105,11 @@ describe('a scheduled change', () => {
 })
 
 describe('etcd in trouble', () => {
-  const messageOf = async (change: Parameters<typeof world.change>[1], name: string) => {
+  const failedOf = async (change: Parameters<typeof world.change>[1], name: string) => {
     const { checks } = (await admin.call(clusterPlan, { params, body: { change } })).answer!
-    return checks.find((c) => c.check === name && !c.ok)?.message
+    return checks.find((c) => c.check === name && !c.ok)
   }
+  const messageOf = async (...asked: Parameters<typeof failedOf>) => (await failedOf(...asked))?.message
 
   test('an alarm about different data is never cleared by a defragmentation, and says how to come back', async () => {
     await addFault(world.machine(four[1]!), { kind: 'etcd-alarm', alarm: 'corrupt' })
@@ -138,7 +140,48 @@ describe('etcd in trouble', () => {
 
   test('no member is defragmented while another one is gone', async () => {
     await world.machine(four[1]!).lifecycle.powerOff()
-    expect(await messageOf(body.change, 'etcd')).toContain(`${four[1]!.name}: `)
+    expect(await failedOf(body.change, 'etcd')).toMatchObject({
+      message: expect.stringMatching(new RegExp(`^${four[1]!.name}: .*\\. Bring ${four[1]!.name} back, or replace it$`)) as string,
+      remedies: [{ change: 'replace', node_id: four[1]!.id }],
+    })
     world.machine(four[1]!).lifecycle.powerOn()
   })
+
+  test(
+    'etcd without space and with a dead member says what to do; the member is removed by force, then etcd is defragmented',
+    { timeout: 120_000 },
+    async () => {
+      const [dead, alarmed] = [four[1]!, four[2]!]
+      await world.until(
+        () => failedOf(body.change, 'etcd'),
+        (failed) => failed === undefined,
+      )
+      // The alarm of the dead member stops the writes of the others too.
+      await addFault(world.machine(dead), { kind: 'etcd-alarm', alarm: 'nospace' })
+      await world.machine(dead).lifecycle.powerOff()
+      await world.until(
+        () => world.server(dead.id),
+        (s) => s.talos.reachable === false,
+      )
+      const todo = `bring ${dead.name} back, or remove it by force, then defragment etcd`
+      const removal = { change: 'shrink', node_id: dead.id, name: dead.name }
+      const leaving = { kind: 'shrink' as const, servers: [{ node_id: four[3]!.id }] }
+      expect(await failedOf(leaving, 'alarms')).toMatchObject({
+        message: expect.stringMatching(new RegExp(`alarm NOSPACE\\): ${todo}$`)) as string,
+        remedies: [removal],
+      })
+      await addFault(world.machine(alarmed), { kind: 'etcd-alarm', alarm: 'nospace' })
+      expect(await failedOf(body.change, 'etcd')).toMatchObject({
+        message: expect.stringMatching(new RegExp(`\\. B${todo.slice(1)}$`)) as string,
+        remedies: [removal],
+      })
+      const { lines } = (await admin.call(clusterHealth, { params })).answer!
+      expect(lines.find((l) => l.topic === 'database')).toMatchObject({ message: expect.stringContaining(todo) as string, remedies: [removal] })
+      expect(lines.find((l) => l.topic === 'etcd')!.remedies).toMatchObject([removal])
+      const { id } = await world.change(cluster.id, { kind: 'shrink', servers: [{ node_id: dead.id, force: true }] })
+      expect(await world.ended(id)).toMatchObject({ status: 'done' })
+      expect(await world.ended((await world.change(cluster.id, body.change)).id)).toMatchObject({ status: 'done' })
+      expect(world.machine(alarmed).etcdCluster!.state.alarms).toEqual([])
+    },
+  )
 })

@@ -2,14 +2,26 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { controlPlanesOf } from '../kubernetes.ts'
+import { settleFull } from '../remedies.ts'
 import { listed } from '../sentences.ts'
 import { type ChangeKind, check, keyOf, memberOf, talos, viewOf } from './frame.ts'
-import { etcdHealthy, etcdReports, leaderLast, type MemberReport } from './shared/etcd.ts'
+import { etcdHealthy, etcdRemedies, etcdReports, leaderLast, type MemberReport } from './shared/etcd.ts'
 
 const titles = changeTable.clusterDefragment.steps
 
 /** The members that don't answer, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
 const silentOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.sizeBytes === null).map((r) => `${r.name}: ${r.problem}`))
+
+/** Why etcd can't be defragmented, with what to do, or ''. */
+function refusalOf(reports: readonly MemberReport[]): string {
+  const silent = reports.filter((r) => r.sizeBytes === null)
+  if (silent.length === 0) return ''
+  const { todo } = settleFull(silent)
+  const [first = '', ...rest] = reports.some((r) => r.alarm === 'NOSPACE')
+    ? todo
+    : `bring ${namesOf(silent)} back, or replace ${silent.length === 1 ? 'it' : 'them'}`
+  return `${silentOf(reports)}. ${first.toUpperCase()}${rest.join('')}`
+}
 
 /** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */
 const corruptOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
@@ -23,12 +35,12 @@ const stillFull = (full: readonly MemberReport[]): string =>
 export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
   async plan(view) {
     const reports = await etcdReports(view)
-    const [silent, corrupt] = [silentOf(reports), corruptOf(reports)]
+    const [refusal, corrupt] = [refusalOf(reports), corruptOf(reports)]
     const order = leaderLast(controlPlanesOf(view.state.members), reports)
     return {
       checks: [
-        check('etcd', reports.length > 0 && silent === '', silent || 'Every member of etcd answers'),
-        ...(corrupt === '' ? [] : [check('data', false, corrupt)]),
+        check('etcd', reports.length > 0 && refusal === '', refusal || 'Every member of etcd answers', etcdRemedies(reports)),
+        ...(corrupt === '' ? [] : [check('data', false, corrupt, etcdRemedies(reports))]),
       ],
       warnings: ['A member of etcd does not answer while it is defragmented. The others keep running.'],
       groups: [

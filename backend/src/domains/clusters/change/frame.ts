@@ -2,8 +2,8 @@
  * The frame of changes of a running cluster. A kind of change has a plan and the functions of its steps. The reconciler (`reconcile.ts`) runs the steps in
  * order, stores their progress in the operation, and handles cancel, retry, schedules, time limits and crashes.
  */
-import type { ChangeKindName, ChangeOf, PlanGroup } from '#contract/clusters/changes/changes.ts'
-import type { Check } from '#contract/clusters/clusters.ts'
+import type { ChangeKindName, ChangeOf, PlanCheck, PlanGroup } from '#contract/clusters/changes/changes.ts'
+import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { ChosenDisks, ConfirmedDisk } from '#contract/servers/disks.ts'
@@ -31,7 +31,7 @@ export interface PlannedGroup extends Pick<PlanGroup, 'node_id' | 'name' | 'step
 
 export interface Planned {
   /** The change can begin only if all are `ok`. */
-  readonly checks: readonly Check[]
+  readonly checks: readonly PlanCheck[]
   readonly warnings?: readonly string[]
   readonly groups: readonly PlannedGroup[]
   /** Disks that the change wipes. */
@@ -155,5 +155,10 @@ export const write = <T>({ job, state }: ChangeTurn, act: (tx: Tx) => Promise<T>
     return act(tx)
   })
 
-/** A check of a plan. `message`: what was found; for a failed check also what to do. */
-export const check = (name: string, ok: boolean, message: string): Check => ({ check: name, ok, message })
+/** A check of a plan. `message`: what was found; for a failed check also what to do. `remedies`: changes that settle the reason of a failed check. */
+export const check = (name: string, ok: boolean, message: string, remedies: readonly Remedy[] = []): PlanCheck => ({
+  check: name,
+  ok,
+  message,
+  ...(!ok && remedies.length > 0 && { remedies: [...remedies] }),
+})

@@ -23,16 +23,16 @@ const member = (n: number, more: Partial<EtcdMemberHealth> = {}): EtcdMemberHeal
 const version = { current: '1.36.3', newest: '1.36.3', next: null, after: null, reason: null }
 type Found = Parameters<typeof linesOf>[0]
 const quiet = { saved: { state: 'ok', message: 'x' } as const, cordoned: new Set<string>(), isChanging: false }
+const whole: Found = {
+  snapshot: null,
+  etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null },
+  kubernetes_api: [],
+  nodes: [],
+  versions: { talos: version, kubernetes: version },
+  drift: [],
+}
 const say = (topic: ClusterHealth['lines'][number]['topic'], found: Partial<Found>, around: Partial<Parameters<typeof linesOf>[1]> = {}) => {
-  const all: Found = {
-    snapshot: null,
-    etcd: { members: [1, 2, 3].map((n) => member(n)), reason: null },
-    kubernetes_api: [],
-    nodes: [],
-    versions: { talos: version, kubernetes: version },
-    drift: [],
-  }
-  const { state, message } = linesOf({ ...all, ...found }, { ...quiet, ...around }).find((l) => l.topic === topic)!
+  const { state, message } = linesOf({ ...whole, ...found }, { ...quiet, ...around }).find((l) => l.topic === topic)!
   return `${state}: ${message}`
 }
 const etcd = (...members: EtcdMemberHealth[]) => ({ etcd: { members, reason: null } })
@@ -60,6 +60,21 @@ test('the line about the database names alarms before unused space', () => {
   )
   expect(say('database', etcd(member(1, { size_bytes: 90 * mib, in_use_bytes: 1 * mib })))).toBe('ok: No alarm. 90.0 MiB, 1.0 MiB in use.')
   expect(say('database', etcd(member(1, { alarms: null })))).toBe('unknown: etcd does not report its alarms.')
+})
+
+test('a line names the change that settles it: a restore without a majority, a replacement with one, and a removal by force if etcd is full', () => {
+  const dead = { healthy: null, reason: 'no answer', node_id: 'n' }
+  const helps = (...members: EtcdMemberHealth[]) =>
+    linesOf({ ...whole, ...etcd(...members) }, quiet)
+      .find((l) => l.topic === 'etcd')!
+      .remedies.map((r) => r.change)
+  expect(helps(member(1), member(2), member(3, dead))).toEqual(['replace'])
+  expect(helps(member(1), member(2, dead), member(3, dead))).toEqual(['restore'])
+  expect(helps(member(1, { alarms: ['nospace'] }), member(2), member(3, dead))).toEqual(['shrink'])
+  expect(helps(member(1, { alarms: ['nospace'] }), member(2), member(3, { ...dead, healthy: false }))).toEqual([])
+  expect(say('database', etcd(member(1, { alarms: ['nospace'] }), member(2), member(3, dead)))).toContain(
+    'but needs every member: bring cp-3 back, or remove it by force, then defragment etcd.',
+  )
 })
 
 test('a node that is not Ready is reported before a cordoned one, and both before nodes without a server', () => {

@@ -1,11 +1,13 @@
 /** One line per topic of a cluster's health: its state, and the reason in a sentence. Pure functions. */
+import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snapshots.ts'
-import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic, VersionHealth } from '#contract/clusters/health.ts'
+import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic } from '#contract/clusters/health.ts'
 import { counted } from '#contract/words.ts'
+import { remedy, settleFull } from '../remedies.ts'
 import { listed } from '../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
-type Said = { readonly state: HealthState; readonly message: string }
+type Said = { readonly state: HealthState; readonly message: string; readonly remedies?: readonly Remedy[] }
 
 /** Talos's documentation ("etcd Maintenance") advises a defragmentation if less than half of the file is in use. Small files gain nothing. */
 const worthDefragmentingBytes = 100 * 1024 ** 2
@@ -25,30 +27,47 @@ interface Around {
 }
 
 export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, { saved, ...around }: Around): Line[] {
-  const line = (topic: HealthTopic, said: Said): Line => ({ topic, ...said })
+  const line = (topic: HealthTopic, { remedies = [], ...said }: Said): Line => ({ topic, ...said, remedies: [...remedies] })
+  const { members } = health.etcd
   return [
     line('etcd', etcd(health.etcd)),
     line('database', database(health.etcd)),
-    line('kubernetes_api', api(health.kubernetes_api)),
-    line('nodes', nodes(health.nodes, around)),
+    line('kubernetes_api', api(health.kubernetes_api, members)),
+    line('nodes', nodes(health.nodes, members, around)),
     line('configuration', drift(health.drift)),
     line('snapshot', saved),
-    line('talos', version(health.versions.talos)),
-    line('kubernetes', version(health.versions.kubernetes)),
+    line('talos', version(health.versions, 'talos')),
+    line('kubernetes', version(health.versions, 'kubernetes')),
   ]
+}
+
+const isFull = (members: readonly EtcdMemberHealth[]): boolean => members.some((m) => m.alarms?.includes('nospace'))
+const votersOf = (members: readonly EtcdMemberHealth[]) => members.filter((m) => m.id !== null && m.learner !== true)
+/** The members that are not healthy, and whether their machines answer. */
+const illOf = (members: readonly EtcdMemberHealth[]) => votersOf(members).flatMap((m) => (m.healthy === true ? [] : [{ ...m, answers: m.healthy !== null }]))
+
+/** What to do about servers that are down: without a majority of etcd only a restore helps, and an etcd that is full takes no new server. */
+function replacing(members: readonly EtcdMemberHealth[], down: readonly { readonly node_id: string | null; readonly name: string }[]): Remedy[] {
+  const [ill, voters] = [illOf(members), votersOf(members)]
+  if (members.length > 0 && ill.length * 2 >= voters.length) return [remedy('restore')]
+  return isFull(members) ? settleFull(ill).remedies : [remedy('replace', down)]
 }
 
 function etcd({ members, reason }: ClusterHealth['etcd']): Said {
   if (reason !== null) return withoutMembers(members, reason)
-  const voters = members.filter((m) => m.id !== null && m.learner !== true)
-  const ill = voters.filter((m) => m.healthy !== true)
+  const voters = votersOf(members)
+  const ill = illOf(members)
   const majority = Math.floor(voters.length / 2) + 1
   const healthy = voters.length - ill.length
   const left = healthy - majority
   if (ill.length > 0) {
     const who = `${namesOf(ill)} ${ill.length === 1 ? 'is' : 'are'} not healthy${because(ill[0]!.reason)}`
     const then = left < 0 ? 'etcd has no majority, so the cluster accepts no change' : left === 0 ? 'etcd stops if one more member fails' : null
-    return { state: 'problem', message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}` }
+    return {
+      state: 'problem',
+      message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}`,
+      remedies: replacing(members, ill),
+    }
   }
   const outside = members.filter((m) => m.id === null)
   if (outside.length > 0)
@@ -58,7 +77,8 @@ function etcd({ members, reason }: ClusterHealth['etcd']): Said {
     return { state: 'attention', message: `${namesOf(learners)} ${learners.length === 1 ? 'is a learner' : 'are learners'}, without a vote yet.` }
   const leader = members.find((m) => m.leader === true)
   const lead = leader === undefined ? '' : ` ${leader.name} leads.`
-  if (voters.length === 1) return { state: 'attention', message: 'The only member is healthy. The cluster is down while its server is down.' }
+  if (voters.length === 1)
+    return { state: 'attention', message: 'The only member is healthy. The cluster is down while its server is down.', remedies: [remedy('grow')] }
   return { state: 'ok', message: `${counted(voters.length, 'member')}, all healthy.${lead} ${left === 1 ? 'One' : left} may fail.` }
 }
 
@@ -67,11 +87,13 @@ function withoutMembers(members: readonly EtcdMemberHealth[], reason: string): S
   const silent = members.filter((m) => m.healthy === null)
   const answering = members.filter((m) => m.healthy !== null)
   const who = silent.length === 0 ? '' : `${namesOf(silent)} ${silent.length === 1 ? 'does' : 'do'} not answer${because(silent[0]!.reason)}.`
-  if (answering.length === 0) return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}` }
+  const remedies = [remedy('restore')]
+  if (answering.length === 0) return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}`, remedies }
   const why = answering.find((m) => m.reason !== null)
   return {
     state: 'problem',
     message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : who}`,
+    remedies,
   }
 }
 
@@ -79,18 +101,27 @@ function database({ members, reason }: ClusterHealth['etcd']): Said {
   const alarmed = members.filter((m) => (m.alarms ?? []).length > 0)
   const corrupt = alarmed.filter((m) => m.alarms!.includes('corrupt'))
   if (corrupt.length > 0)
-    return { state: 'problem', message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).` }
-  if (alarmed.length > 0)
     return {
       state: 'problem',
-      message: `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). A defragmentation frees unused space and clears the alarm.`,
+      message: `${namesOf(corrupt)} ${corrupt.length === 1 ? 'has' : 'have'} other data than the other members (alarm CORRUPT).`,
+      remedies: [remedy('restore')],
     }
+  if (alarmed.length > 0) {
+    const ill = illOf(members)
+    const { todo, remedies } = settleFull(ill)
+    const message = `etcd is full and refuses writes (alarm NOSPACE of ${namesOf(alarmed)}). A defragmentation frees unused space and clears the alarm`
+    return { state: 'problem', message: ill.length === 0 ? `${message}.` : `${message}, but needs every member: ${todo}.`, remedies }
+  }
   const known = members.filter((m) => m.size_bytes !== null)
   if (reason !== null || known.length === 0)
     return { state: 'unknown', message: reason === null ? 'No member reports the size of its database.' : `${reason}.` }
   const fragmented = known.filter(isFragmented)
   if (fragmented.length > 0)
-    return { state: 'attention', message: `More than half of the database of ${namesOf(fragmented)} is unused space, which a defragmentation frees.` }
+    return {
+      state: 'attention',
+      message: `More than half of the database of ${namesOf(fragmented)} is unused space, which a defragmentation frees.`,
+      remedies: [remedy('defragment')],
+    }
   const largest = known.reduce((a, b) => (b.size_bytes! > a.size_bytes! ? b : a))
   if (members.every((m) => m.alarms === null)) return { state: 'unknown', message: 'etcd does not report its alarms.' }
   return { state: 'ok', message: `No alarm. ${mib(largest.size_bytes!)}, ${mib(largest.in_use_bytes ?? largest.size_bytes!)} in use.` }
@@ -110,20 +141,22 @@ export function snapshotSaid(
 ): Said {
   const taken = snapshot?.taken_at ?? null
   const newest = taken === null ? 'No snapshot can be restored.' : `The newest is of ${day(taken)}.`
+  const remedies = [remedy('snapshot')]
   if (schedule === null) {
     const lost = taken === null ? ' A cluster that loses all its control planes is lost.' : ''
-    return { state: 'attention', message: `${newest} No schedule takes snapshots.${lost}` }
+    return { state: 'attention', message: `${newest} No schedule takes snapshots.${lost}`, remedies }
   }
-  if (schedule.paused) return { state: 'attention', message: `${newest} The schedule is paused.` }
-  if (schedule.problem !== null) return { state: 'problem', message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}` }
+  if (schedule.paused) return { state: 'attention', message: `${newest} The schedule is paused.`, remedies }
+  if (schedule.problem !== null) return { state: 'problem', message: `The last snapshot failed: ${schedule.problem.replace(/\.$/, '')}. ${newest}`, remedies }
   const since = Date.parse(taken ?? schedule.created_at)
-  if (now - since > (2 * schedule.every_hours + 1) * hourMs) return { state: 'problem', message: `${newest} The schedule should have taken newer ones.` }
+  if (now - since > (2 * schedule.every_hours + 1) * hourMs)
+    return { state: 'problem', message: `${newest} The schedule should have taken newer ones.`, remedies }
   return { state: 'ok', message: taken === null ? 'The schedule has not taken the first snapshot yet.' : newest }
 }
 
 const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
-function api(items: ClusterHealth['kubernetes_api']): Said {
+function api(items: ClusterHealth['kubernetes_api'], members: readonly EtcdMemberHealth[]): Said {
   if (items.length === 0) return { state: 'unknown', message: 'No control plane has joined yet.' }
   const down = items.filter((i) => !i.ready)
   if (down.length === 0) return { state: 'ok', message: items.length === 1 ? 'The API server is ready.' : `All ${items.length} API servers are ready.` }
@@ -131,6 +164,7 @@ function api(items: ClusterHealth['kubernetes_api']): Said {
   return {
     state: 'problem',
     message: all ? `No API server is ready${because(down[0]!.reason)}.` : `The API server of ${namesOf(down)} is not ready${because(down[0]!.reason)}.`,
+    remedies: replacing(members, down),
   }
 }
 
@@ -144,7 +178,7 @@ function leftCordoned(items: readonly Node[], { cordoned, isChanging }: Omit<Aro
   return `${listed(names)} ${names.length === 1 ? 'stays' : 'stay'} cordoned after a change that failed. Retry the change, or run kubectl uncordon ${names.join(' ')}.`
 }
 
-function nodes(items: readonly Node[], around: Omit<Around, 'saved'>): Said {
+function nodes(items: readonly Node[], members: readonly EtcdMemberHealth[], around: Omit<Around, 'saved'>): Said {
   const unknown = items.filter((n) => n.ready === null)
   if (unknown.length > 0) return { state: 'unknown', message: `The Kubernetes API does not answer${because(unknown[0]!.reason)}.` }
   const ours = items.filter((n) => n.node_id !== null)
@@ -152,7 +186,7 @@ function nodes(items: readonly Node[], around: Omit<Around, 'saved'>): Said {
   const down = ours.filter((n) => n.ready === false)
   if (down.length > 0) {
     const message = `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.`
-    return { state: 'problem', message: left === '' ? message : `${message} ${left}` }
+    return { state: 'problem', message: left === '' ? message : `${message} ${left}`, remedies: replacing(members, down) }
   }
   const strange = items.filter((n) => n.node_id === null)
   if (strange.length > 0)
@@ -172,8 +206,13 @@ function drift(items: ClusterHealth['drift']): Said {
   return { state: 'attention', message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.` }
 }
 
-function version({ current, newest, next, reason }: VersionHealth): Said {
+const upgrades = { talos: 'upgradeTalos', kubernetes: 'upgradeKubernetes' } as const
+
+function version(versions: ClusterHealth['versions'], of: 'talos' | 'kubernetes'): Said {
+  const { current, newest, next, after, reason } = versions[of]
   if (next === null && reason === null) return { state: 'ok', message: `${current} is the newest version offered.` }
   const offer = next === null ? `${current}.` : `${current}; ${next === newest ? `${next} is offered` : `${next} is the next step`}.`
-  return { state: 'attention', message: reason === null ? offer : `${offer} ${reason.replace(/\.$/, '')}.` }
+  const can = next !== null ? of : after !== null && versions[after].next !== null ? after : null
+  const message = reason === null ? offer : `${offer} ${reason.replace(/\.$/, '')}.`
+  return { state: 'attention', message, remedies: can === null ? [] : [remedy(upgrades[can])] }
 }

@@ -32,7 +32,8 @@ test("a control plane whose departure would cost the majority can't leave, and t
 test('without a majority no member can be removed, not even a dead one', () => {
   expect(canLeaveEtcd(etcd(2, [2]), 'web-2', 'prod')).toEqual({
     ok: false,
-    reason: 'etcd of prod has no majority, so no member can be removed: 1 of 2 are healthy and 2 are needed. Bring web-2 back, or delete the cluster',
+    reason:
+      'etcd of prod has no majority, so no member can be removed: 1 of 2 are healthy and 2 are needed. Bring web-2 back, or restore the cluster from a snapshot',
   })
 })
 

@@ -42,7 +42,7 @@ const plan: ClusterPlan = {
 const show = () =>
   render(
     <QueryClientProvider client={queryClient}>
-      <Defragment cluster={cluster} server={undefined} snapshot={undefined} />
+      <Defragment cluster={cluster} server={undefined} snapshot={undefined} isForced={false} />
     </QueryClientProvider>,
   )
 

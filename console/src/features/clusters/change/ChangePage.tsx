@@ -6,10 +6,10 @@ import { NotFound, Pending } from '../../../ui/feedback/PageStates.tsx'
 import { SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
-import { isShownKind, kindOf } from './change-kinds.ts'
+import { type ChangeFormProps, isShownKind, kindOf } from './change-kinds.ts'
 
 /** The form of one kind of change of a running cluster, with the plan of the change. */
-export function ChangePage({ id, kind, server, snapshot }: { id: string; kind: string; server: string | undefined; snapshot: string | undefined }) {
+export function ChangePage({ id, kind, ...given }: { id: string; kind: string } & Omit<ChangeFormProps, 'cluster'>) {
   const answer = useQuery(clusterOne(id))
   const { data: cluster, error } = answer
   if (error instanceof CallError && error.status === 404) return <ClusterNotFound title={error.message} />
@@ -30,7 +30,7 @@ export function ChangePage({ id, kind, server, snapshot }: { id: string; kind: s
         {label}: {cluster.name}
       </h1>
       <Suspense fallback={<SkeletonRows rows={6} />}>
-        <Form key={kind} cluster={cluster} server={server} snapshot={snapshot} />
+        <Form key={kind} cluster={cluster} {...given} />
       </Suspense>
     </>
   )

@@ -5,10 +5,12 @@ import { count, counted } from '#contract/words.ts'
 import { paths } from '../../../lib/paths.ts'
 import { duration } from '../../../lib/time/time.ts'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
+import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { Icon } from '../../../ui/pictures/Icon.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { unrecorded } from '../../../ui/text/unrecorded.ts'
+import { remedyActions } from './change-actions.ts'
 import css from './Change.module.css'
 import { partsOf, sameTexts } from './plan.ts'
 
@@ -27,9 +29,12 @@ export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: 
         <Alert tone="danger">
           <b>This change can't begin now.</b>
           <ul className={css['checks']}>
-            {failed.map(({ check, message }) => (
+            {failed.map(({ check, message, remedies = [] }) => (
               <li key={`${check} ${message}`}>
                 <span>{linked(message)}</span>
+                {remedyActions(cluster, remedies).map((action) => (
+                  <ActionButton key={action.label} {...action} size="small" />
+                ))}
               </li>
             ))}
           </ul>

@@ -1,5 +1,6 @@
 /** Actions that change a running cluster, for its page, ⌘K and the lines of its health. Each opens the page of its form. */
 import { clusterChange } from '#contract/clusters/changes/changes.ts'
+import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { allowed } from '../../../api/session.ts'
@@ -21,3 +22,13 @@ export const changeActions = (cluster: Cluster, kinds: readonly ShownKind[] = sh
       to: paths.changeCluster(cluster.id, kind, server === undefined ? {} : { server }),
     }
   })
+
+/** The changes that settle a problem, with the server preselected. */
+export const remedyActions = (cluster: Cluster, remedies: readonly Remedy[]): Action[] =>
+  remedies.flatMap(({ change, node_id, name }) =>
+    changeActions(cluster, [change], node_id ?? undefined).map((action) =>
+      change === 'shrink' && node_id !== null
+        ? { ...action, label: `Remove ${name} by force`, to: paths.changeCluster(cluster.id, change, { server: node_id, force: 'true' }) }
+        : action,
+    ),
+  )

@@ -11,6 +11,8 @@ export interface ChangeFormProps {
   server: string | undefined
   /** Id of the snapshot that the page was opened for, if any. */
   snapshot: string | undefined
+  /** Whether the page was opened to remove `server` by force, because it does not answer. */
+  isForced: boolean
 }
 
 interface KindOfChange {

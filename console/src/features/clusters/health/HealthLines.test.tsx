@@ -12,9 +12,19 @@ const version = { current: 'v1.13.9', newest: 'v1.13.9', next: null, after: null
 const health: ClusterHealth = {
   at: new Date().toISOString(),
   lines: [
-    { topic: 'etcd', state: 'problem', message: '2 of 3 members are healthy. cp-2 is not healthy: connection refused.' },
-    { topic: 'database', state: 'problem', message: 'etcd is full and refuses writes (alarm NOSPACE of cp-1).' },
-    { topic: 'nodes', state: 'ok', message: 'All 3 nodes are Ready.' },
+    {
+      topic: 'etcd',
+      state: 'problem',
+      message: '2 of 3 members are healthy. cp-2 is not healthy: connection refused.',
+      remedies: [{ change: 'shrink', node_id: 'n2', name: 'cp-2' }],
+    },
+    {
+      topic: 'database',
+      state: 'problem',
+      message: 'etcd is full and refuses writes (alarm NOSPACE of cp-1).',
+      remedies: [{ change: 'defragment', node_id: null, name: null }],
+    },
+    { topic: 'nodes', state: 'ok', message: 'All 3 nodes are Ready.', remedies: [] },
   ],
   etcd: {
     members: [
@@ -69,6 +79,7 @@ test('each line of the health shows its state, the reason and actions; a line th
   const lines = within(screen.getByRole('list', { name: 'Health of web' })).getAllByRole('listitem')
   expect(lines.map((line) => line.textContent)).toHaveLength(3)
   expect(within(lines[0]!).getByText('Problem')).toBeTruthy()
+  expect(within(lines[0]!).getByText('Remove cp-2 by force')).toBeTruthy()
   expect(within(lines[0]!).getByRole('link', { name: 'Open cp-2' }).getAttribute('href')).toBe('/infra/servers/n2')
   expect(within(lines[1]!).getByText('Defragment etcd')).toBeTruthy()
   expect(within(lines[2]!).queryAllByRole('button')).toEqual([])

@@ -73,9 +73,10 @@ interface LineProps {
   health: ClusterHealth
 }
 
-function Line({ line: { topic, state, message }, isWorst, cluster, health }: LineProps) {
+function Line({ line, isWorst, cluster, health }: LineProps) {
+  const { topic, state, message } = line
   const { tone, word } = said[state]
-  const actions = healthActions(cluster, health, topic)
+  const actions = healthActions(cluster, health, line)
   return (
     <li>
       <span className={css['topic']}>{topicTitles[topic]}</span>

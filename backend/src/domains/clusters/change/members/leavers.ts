@@ -1,9 +1,11 @@
 /** Servers that are removed from a running cluster: reasons against the removal, warnings, and which of the servers answer. */
-import { afterLeaving, type Check, endpointHost } from '#contract/clusters/clusters.ts'
+import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
+import { afterLeaving, endpointHost } from '#contract/clusters/clusters.ts'
 import { type Address, parseAddress } from '#contract/network/addresses.ts'
 import { lookAt } from '../../leave/leaving.ts'
 import type { Seen } from '../../member/decide-server.ts'
 import { factsOf } from '../../parts.ts'
+import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import type { ChangeView } from '../frame.ts'
@@ -20,7 +22,7 @@ export const answers = ({ seen }: Leaver): boolean => seen.kind === 'secured'
 const whyNot = ({ seen }: Leaver): string => (seen.kind === 'secured' || seen.kind === 'maintenance' ? '' : `: ${seen.reason}`)
 
 /** The members with these ids and their current state. The check fails for an id that is no member or is leaving already. */
-export async function leaversOf(view: ChangeView, ids: readonly string[]): Promise<{ leavers: Leaver[]; check: Check }> {
+export async function leaversOf(view: ChangeView, ids: readonly string[]): Promise<{ leavers: Leaver[]; check: PlanCheck }> {
   const { state, parts, signal } = view
   const here = new Map(state.members.filter((m) => m.released_at === null).map((m) => [m.node_id, m]))
   const known = [...new Set(ids)].flatMap((id) => here.get(id) ?? [])
@@ -39,7 +41,7 @@ export async function leaversOf(view: ChangeView, ids: readonly string[]): Promi
 }
 
 /** Servers must answer, unless they are removed by force; then they must not. */
-export function answerCheck(leavers: readonly Leaver[], isForced: (nodeId: string) => boolean): Check {
+export function answerCheck(leavers: readonly Leaver[], isForced: (nodeId: string) => boolean): PlanCheck {
   const silent = leavers.find((l) => !answers(l) && l.seen.kind !== 'maintenance' && !isForced(l.m.node_id) && l.m.send_intent_at !== null)
   const loud = leavers.find((l) => answers(l) && isForced(l.m.node_id))
   const problem = silent
@@ -47,13 +49,13 @@ export function answerCheck(leavers: readonly Leaver[], isForced: (nodeId: strin
     : loud
       ? `${loud.m.name} answers, so it can be drained and reset: remove it without force`
       : null
-  return checked('answers', problem, 'Servers that are removed by force do not answer, and the others do')
+  return checked('answers', problem, 'Servers that are removed by force do not answer, and the others do', silent ? [remedy('shrink', [silent.m])] : [])
 }
 
 const same = (a: Address | null, b: Address): boolean => a !== null && a.family === b.family && a.value === b.value
 
 /** Check: the API endpoint is not the address of a server that leaves. */
-export async function endpointCheck({ parts, state }: ChangeView, leavers: readonly store.MemberRow[]): Promise<Check> {
+export async function endpointCheck({ parts, state }: ChangeView, leavers: readonly store.MemberRow[]): Promise<PlanCheck> {
   const { row } = state
   const host = parseAddress(endpointHost(row.endpoint))
   const facts = row.virtual_ip || host === null ? [] : await factsOf(parts, parts.db, leavers)
@@ -62,11 +64,12 @@ export async function endpointCheck({ parts, state }: ChangeView, leavers: reado
     'endpoint',
     holder === undefined ? null : `${row.endpoint}, the API endpoint of ${row.name}, is the address of ${holder.name}: give the cluster another endpoint first`,
     'The API endpoint is not the address of a server that leaves',
+    [remedy('endpoint')],
   )
 }
 
 /** The control planes among the leavers can be taken out one by one, dead ones first, and at least one stays. */
-export function controlPlaneCheck(state: store.State, leavers: readonly store.MemberRow[], outlook: Outlook): { checks: Check[]; warnings: string[] } {
+export function controlPlaneCheck(state: store.State, leavers: readonly store.MemberRow[], outlook: Outlook): { checks: PlanCheck[]; warnings: string[] } {
   const leaving = leavers.filter((m) => m.role === 'control_plane' && m.send_intent_at !== null)
   if (leaving.length === 0) return { checks: [], warnings: [] }
   const staying = state.members.filter((m) => m.role === 'control_plane' && store.isWanted(m) && !leavers.some((l) => l.node_id === m.node_id))
@@ -76,5 +79,5 @@ export function controlPlaneCheck(state: store.State, leavers: readonly store.Me
       warnings: [],
     }
   const unwise = afterLeaving(staying.length)
-  return { checks: [quorumCheck(outlook.etcd, leaving, state.row.name)], warnings: unwise === null ? [] : [unwise] }
+  return { checks: [quorumCheck(outlook, leaving, state.row.name)], warnings: unwise === null ? [] : [unwise] }
 }

@@ -1,12 +1,14 @@
 /** The state that is checked before a change of a cluster's servers: etcd, Kubernetes, and the servers themselves. */
-import type { Check } from '#contract/clusters/clusters.ts'
+import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
+import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
 import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../leave/etcd.ts'
+import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import type * as store from '../../store.ts'
-import type { ChangeView } from '../frame.ts'
-import { etcdReports, type MemberReport } from '../shared/etcd.ts'
+import { type ChangeView, check } from '../frame.ts'
+import { etcdRemedies, etcdReports, type MemberReport } from '../shared/etcd.ts'
 
 export interface Outlook {
   /** null: no control plane reports the members. */
@@ -18,7 +20,8 @@ export interface Outlook {
 }
 
 /** A check of the plan that fails with the reason `problem`. */
-export const checked = (name: string, problem: string | null, good: string): Check => ({ check: name, ok: problem === null, message: problem ?? good })
+export const checked = (name: string, problem: string | null, good: string, remedies?: readonly Remedy[]): PlanCheck =>
+  check(name, problem === null, problem ?? good, remedies)
 
 const nodesOf = async ({ parts, state, signal }: ChangeView): Promise<Outlook['nodes']> => {
   try {
@@ -41,6 +44,8 @@ export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>
   const others = etcd.members.filter((m) => m.name !== except)
   const learner = others.find((m) => m.learner)
   if (learner) return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
+  const full = reports.find((r) => r.alarm === 'NOSPACE')
+  if (full) return `etcd on ${full.name}: ${full.problem}`
   const ill = others.filter((m) => !etcd.healthy.has(m.name)).map((m) => m.name)
   const them = ill.length === 1 ? 'it' : 'them'
   if (ill.length > 0)
@@ -49,20 +54,24 @@ export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>
   return alarmed ? `etcd on ${alarmed.name}: ${alarmed.problem}` : null
 }
 
-export const etcdCheck = (outlook: Outlook, cluster: string, except?: string): Check =>
-  checked('etcd', whyNoMember(outlook, cluster, except), 'Every other member of etcd is healthy, and etcd has no alarm')
+export const etcdCheck = (outlook: Outlook, cluster: string, except?: string): PlanCheck =>
+  checked('etcd', whyNoMember(outlook, cluster, except), 'Every other member of etcd is healthy, and etcd has no alarm', etcdRemedies(outlook.reports))
 
-export const kubernetesCheck = ({ nodes }: Outlook): Check =>
+export const kubernetesCheck = ({ nodes }: Outlook): PlanCheck =>
   checked('kubernetes', typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null, 'The Kubernetes API answers')
 
 /** Whether etcd can lose these control planes one after another, in this order. */
-export function quorumCheck(etcd: EtcdMembers | null, leavers: readonly Pick<store.MemberRow, 'name'>[], cluster: string): Check {
+export function quorumCheck(
+  { etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>,
+  leavers: readonly Pick<store.MemberRow, 'name'>[],
+  cluster: string,
+): PlanCheck {
   const good = `etcd keeps its majority without ${listed(leavers.map((m) => m.name))}`
-  if (etcd === null) return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed`, good)
+  if (etcd === null) return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed`, good, [remedy('restore')])
   let members = etcd.members
   for (const { name } of leavers) {
     const verdict = canLeaveEtcd({ ...etcd, members }, name, cluster)
-    if (!verdict.ok) return checked('quorum', verdict.reason, good)
+    if (!verdict.ok) return checked('quorum', verdict.reason, good, etcdRemedies(reports))
     members = members.filter((m) => m.name !== name)
   }
   return checked('quorum', null, good)

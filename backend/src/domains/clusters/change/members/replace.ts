@@ -37,7 +37,7 @@ export const replace: ChangeKind<ChangeOf<'replace'>> = {
         ...checks,
         await endpointCheck(view, [old.m]),
         isMember ? etcdCheck(outlook, row.name, isFirst ? old.m.name : undefined) : checkAlarms(outlook.reports),
-        ...(isMember && isFirst ? [quorumCheck(outlook.etcd, [old.m], row.name)] : []),
+        ...(isMember && isFirst ? [quorumCheck(outlook, [old.m], row.name)] : []),
         kubernetesCheck(outlook),
       ],
       warnings,

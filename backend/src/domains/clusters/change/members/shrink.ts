@@ -25,12 +25,18 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
     const inOrder = leavers.toSorted((a, b) => rankOf(a) - rankOf(b) || b.m.position - a.m.position)
     const rows = inOrder.map((l) => l.m)
     const { checks, warnings } = controlPlaneCheck(state, rows, outlook)
+    // Only servers that answer are drained. The others are removed without writes of etcd's keys, which a full etcd refuses.
+    const stopping = leavers.some(answers) ? outlook.reports : outlook.reports.filter((r) => r.alarm !== 'NOSPACE')
     const isForced = (nodeId: string) => wishOf(change, nodeId)?.force === true
     const workers = state.members.filter((m) => m.role === 'worker' && store.isWanted(m))
     const isLast = workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
     return {
-      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, checkAlarms(outlook.reports), kubernetesCheck(outlook)],
-      warnings: isLast ? [...warnings, 'No worker remains: pods that can not run on control planes stay pending'] : warnings,
+      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, checkAlarms(stopping), kubernetesCheck(outlook)],
+      warnings: [
+        ...warnings,
+        ...(isLast ? ['No worker remains: pods that can not run on control planes stay pending'] : []),
+        ...(stopping.length < outlook.reports.length ? ['etcd is full (alarm NOSPACE): defragment it as soon as these servers are removed'] : []),
+      ],
       groups: inOrder.map((l) => {
         const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true
         return answers(l) ? departingGroup(l.m, keeps) : silentGroup(l.m, keeps)

@@ -1,8 +1,10 @@
 /** etcd during a change of its cluster: what each control plane reports, and whether the change may continue. */
-import type { Check } from '#contract/clusters/clusters.ts'
+import type { PlanCheck } from '#contract/clusters/changes/changes.ts'
+import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
+import { remedy, settleFull } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeTurn, type ChangeView, check, type StepResult, talosOf, viewOf } from '../frame.ts'
@@ -10,6 +12,8 @@ import { type ChangeTurn, type ChangeView, check, type StepResult, talosOf, view
 export interface MemberReport {
   readonly node_id: string
   readonly name: string
+  /** Whether the machine answers. */
+  readonly answers: boolean
   /** Why the member isn't healthy; null if it is. */
   readonly problem: string | null
   /** The member's alarm, such as `NOSPACE`; null if it has none. */
@@ -19,53 +23,67 @@ export interface MemberReport {
   readonly sizeBytes: number | null
 }
 
-const nameOfAlarm: Readonly<Record<string, string>> = {
-  NOSPACE: 'its database has reached its maximum size (alarm NOSPACE): defragment etcd',
-  // With this alarm every member refuses to read and to write (etcd `server/etcdserver/apply`, applierV3Corrupt), so nothing can be drained or removed.
-  CORRUPT: 'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot',
-}
+/** With this alarm every member refuses to read and to write (etcd `server/etcdserver/apply`, applierV3Corrupt), so nothing can be drained or removed. */
+const corrupt = 'its data differs from that of the others (alarm CORRUPT), and etcd answers nothing any more: restore the cluster from a snapshot'
 
 /** Reads the state of etcd from every control plane. */
-export function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
-  return Promise.all(
-    controlPlanesOf(view.state.members).map(async ({ node_id, name }): Promise<MemberReport> => {
-      const silent = (problem: string) => ({ node_id, name, problem, alarm: null, isLeader: false, learner: false, sizeBytes: null })
+export async function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
+  const asked = await Promise.all(
+    controlPlanesOf(view.state.members).map(async ({ node_id, name }) => {
+      const of = { node_id, name, alarm: null, isLeader: false, learner: false, sizeBytes: null, memberId: null, alarms: [] }
       try {
         return await talosOf(view, node_id, async (client) => {
           const service = (await client.services()).find((s) => s.id === 'etcd')
-          if (service?.state !== 'Running' || service.healthy !== true) return silent(service?.message || 'etcd does not run')
-          const [status, alarms] = await Promise.all([client.etcdStatus(), client.etcdAlarms()])
-          const alarm = alarms.find((a) => a.memberId === status.memberId && a.alarm !== 'NONE')?.alarm ?? null
-          const problem =
-            alarm === null
-              ? status.learner
-                ? 'it is a learner, which still copies the data of the other members'
-                : null
-              : (nameOfAlarm[alarm] ?? `alarm ${alarm}`)
-          return { node_id, name, problem, alarm, isLeader: status.memberId === status.leaderId, learner: status.learner, sizeBytes: status.sizeBytes }
+          if (service?.state !== 'Running' || service.healthy !== true) return { ...of, answers: true, problem: service?.message || 'etcd does not run' }
+          const [{ memberId, leaderId, learner, sizeBytes }, alarms] = await Promise.all([client.etcdStatus(), client.etcdAlarms()])
+          const problem = learner ? 'it is a learner, which still copies the data of the other members' : null
+          return { ...of, answers: true, problem, isLeader: memberId === leaderId, learner, sizeBytes, memberId, alarms }
         })
       } catch (error) {
         if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-        return silent(error.message)
+        return { ...of, answers: false, problem: error.message }
       }
     }),
   )
+  const { todo } = settleFull(asked.filter((m) => m.sizeBytes === null))
+  const problemOf = (alarm: string, what: string) =>
+    alarm === 'CORRUPT' ? corrupt : alarm === 'NOSPACE' ? `${what} (alarm NOSPACE): ${todo}` : `alarm ${alarm}`
+  /** An alarm of a member that does not answer, or that was removed, stops the writes of all others too. */
+  const known = new Set(asked.map((m) => m.memberId))
+  const firstAsked = asked.find((m) => m.memberId !== null)
+  return asked.map(({ memberId, alarms, ...m }) => {
+    const raised = alarms.filter((a) => a.alarm !== 'NONE')
+    const own = raised.find((a) => a.memberId === memberId)?.alarm
+    if (own !== undefined) return { ...m, alarm: own, problem: problemOf(own, 'its database has reached its maximum size') }
+    const foreign = firstAsked?.memberId === memberId ? raised.find((a) => !known.has(a.memberId))?.alarm : undefined
+    if (foreign === undefined) return m
+    return { ...m, alarm: foreign, problem: problemOf(foreign, 'it accepts no writes, because the database of another member has reached its maximum size') }
+  })
+}
+
+/** The changes that settle what the control planes report, the best one first. */
+export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
+  if (reports.some((r) => r.alarm === 'CORRUPT')) return [remedy('restore')]
+  const down = reports.filter((r) => r.sizeBytes === null)
+  if (reports.some((r) => r.alarm === 'NOSPACE')) return settleFull(down).remedies
+  if (down.length === 0) return []
+  return [remedy(down.length * 2 >= reports.length ? 'restore' : 'replace', down.length * 2 >= reports.length ? [] : down)]
 }
 
 const problemsOf = (reports: readonly MemberReport[]): string =>
   listed(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
 /** Check: every member of etcd is healthy. A change that restarts or removes one server at a time needs all others. */
-export function checkEtcd(reports: readonly MemberReport[]): Check {
+export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
   const isHealthy = reports.length > 0 && reports.every((r) => r.problem === null)
   const why = reports.length === 0 ? 'No control plane answers' : problemsOf(reports)
-  return check('etcd', isHealthy, isHealthy ? `All ${reports.length} members of etcd are healthy` : why)
+  return check('etcd', isHealthy, isHealthy ? `All ${reports.length} members of etcd are healthy` : why, etcdRemedies(reports))
 }
 
 /** Whether etcd takes writes, without which no pod is moved and no node joins. An alarm of one member stops the writes of all. */
-export function checkAlarms(reports: readonly MemberReport[]): Check {
+export function checkAlarms(reports: readonly MemberReport[]): PlanCheck {
   const alarmed = reports.filter((r) => r.alarm !== null)
-  return check('alarms', alarmed.length === 0, problemsOf(alarmed) || 'etcd has no alarm')
+  return check('alarms', alarmed.length === 0, problemsOf(alarmed) || 'etcd has no alarm', etcdRemedies(reports))
 }
 
 /** The control planes with the leader last, so that etcd elects a leader only once. */

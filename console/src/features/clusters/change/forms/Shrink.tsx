@@ -21,7 +21,7 @@ const asUsual: Leaving = { keep_workload_disks: false, force: false }
 const read = ({ servers }: Typed) => readBy(ShrinkSchema, { kind: 'shrink', servers: Object.entries(servers).map(([node_id, how]) => ({ node_id, ...how })) })
 
 /** Removes servers from a running cluster. */
-export default function Shrink({ cluster, server }: ChangeFormProps) {
+export default function Shrink({ cluster, server, isForced }: ChangeFormProps) {
   const noteOf = useServerNotes(cluster)
   const memberOf = (id: string) => cluster.servers.find((s) => s.node_id === id)
   const nameOf = (id: string) => memberOf(id)?.name ?? id
@@ -29,7 +29,7 @@ export default function Shrink({ cluster, server }: ChangeFormProps) {
     <ChangeForm<Typed>
       cluster={cluster}
       kind="shrink"
-      initial={{ servers: server === undefined ? {} : { [server]: asUsual } }}
+      initial={{ servers: server === undefined ? {} : { [server]: { ...asUsual, force: isForced } } }}
       read={read}
       command={(change) =>
         change.kind === 'shrink'

@@ -44,13 +44,13 @@ vi.mock('../../../../api/session.ts', () => ({ allowed: () => ({ ok: true }), he
 vi.mock('../../../../lib/router.ts', () => ({ navigate: async () => undefined }))
 
 /** Shows the form of a kind. `server`: id of the server that the page was opened for. */
-export async function show(kind: ShownKind, server?: string): Promise<void> {
+export async function show(kind: ShownKind, server?: string, given: { snapshot?: string; isForced?: boolean } = {}): Promise<void> {
   const { kindOf } = await import('../change-kinds.ts')
   const { queryClient } = await import('../../../../api/query.ts')
   const { Form, label } = kindOf(kind)
   render(
     <QueryClientProvider client={queryClient}>
-      <Form cluster={cluster} server={server} snapshot={undefined} />
+      <Form cluster={cluster} server={server} {...{ snapshot: undefined, isForced: false, ...given }} />
     </QueryClientProvider>,
   )
   await screen.findByText(label)
