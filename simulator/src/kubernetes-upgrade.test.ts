@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { cluster, edit, fleet, openSecure, rack, until } from './testing/fleet.ts'
 import { as } from './testing/kubernetes.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
+import { resources } from '#talos/client/resources.ts'
 
 const PODS = '/api/v1/namespaces/kube-system/pods'
 
@@ -79,5 +80,14 @@ test('static pods follow the images of the configuration, and a missing image st
   expect(machine!.stage.unmet).toContainEqual({ name: 'staticPods', reason: `kube-system/kube-apiserver-${machine!.hostname} pending` })
   await clearFaults(machine!)
   await until('the image is there', () => machine!.apiServerUp && machine!.stage.ready)
+  await addFault(machine!, { kind: 'pod-crash', image: 'kube-apiserver:v1.36.3' })
+  await edit(machine!, bundle, 'kube-apiserver:v1.36.1', 'kube-apiserver:v1.36.3')
+  await until('it ends after its start', () => machine!.staticPods.get('kube-apiserver')?.isCrashing === true)
+  const { items } = await client.list(resources.staticPod)
+  expect(items.find(({ id }) => id.includes('apiserver'))!.spec.podStatus).toMatchObject({
+    containerStatuses: [{ ready: false, state: { waiting: { reason: 'CrashLoopBackOff' } } }],
+  })
+  await clearFaults(machine!)
+  await until('it runs', () => machine!.apiServerUp && machine!.stage.ready)
   client.close()
 })

@@ -20,6 +20,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('no-image'), for_ms: lasts }),
   z.strictObject({ kind: z.literal('image-missing'), image: z._default(z.string().check(z.maxLength(255)), ''), for_ms: lasts }),
   z.strictObject({ kind: z.literal('boots-never-ready'), for_ms: lasts }),
+  z.strictObject({ kind: z.literal('pod-crash'), image: z.string().check(z.minLength(1), z.maxLength(255)), for_ms: lasts }),
   z.strictObject({ kind: z.literal('fail-upgrade'), times }),
   z.strictObject({ kind: z.literal('etcd-alarm'), alarm: z.enum(['nospace', 'corrupt']), db_bytes: z.optional(z.int().check(z.minimum(1))), stage: whenStage }),
   z.strictObject({ kind: z.literal('hang-upgrade'), for_ms: lasts }),

@@ -4,6 +4,7 @@ import { TAKES } from './durations.ts'
 import { hasImage, pullImage } from './images.ts'
 import { lookUntil } from './kubelet.ts'
 import type { Machine } from './machine.ts'
+import { crashMessage } from './pod-status.ts'
 
 /** A static pod of a control plane. */
 export interface StaticPod {
@@ -12,6 +13,8 @@ export interface StaticPod {
   ready: boolean
   /** Whether the kubelet waits before it pulls the image again. */
   isPullFailing: boolean
+  /** Whether the kubelet waits before it starts the ended container again. */
+  isCrashing: boolean
   /** Number of the settings that the pod runs with, as in Talos's annotation `talos.dev/config-version`. */
   configVersion: number
   /** Wall-clock time in milliseconds. */
@@ -34,12 +37,12 @@ const runStaticPod = async (machine: Machine, name: StaticPodName, signal: Abort
     await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
     const running = settings()
     const { image } = machine.config!.node!.cluster.staticPods[name]
-    const pod: StaticPod = { name, image, ready: false, isPullFailing: false, configVersion, startedAt: machine.world.clock.now() }
+    const pod: StaticPod = { name, image, ready: false, isPullFailing: false, isCrashing: false, configVersion, startedAt: machine.world.clock.now() }
     machine.staticPods.set(name, pod)
     const isChanged = changeOf(machine, running, settings)
     if (await pulled(machine, pod, isChanged, signal)) {
       await machine.takes(TAKES.apiServer, signal)
-      await serve(machine, pod)
+      if (await stays(machine, pod, isChanged, signal)) await serve(machine, pod)
     }
     await machine.until(() => isChanged() && machine.services.isRunning('kubelet'), signal)
     stop(machine, pod)
@@ -73,6 +76,23 @@ const pulled = async (machine: Machine, pod: StaticPod, isChanged: () => boolean
   }
   pod.isPullFailing = false
   return (await pullImage(machine, pod.image, signal, 0)) === null
+}
+
+/** Whether the program keeps running. With the fault `pod-crash` it ends after each start. False if the settings changed first. */
+const stays = async (machine: Machine, pod: StaticPod, isChanged: () => boolean, signal: AbortSignal): Promise<boolean> => {
+  const crashes = (): boolean => machine.disk.state.faults.some((fault) => fault.kind === 'pod-crash' && pod.image.includes(fault.image))
+  while (crashes()) {
+    if (isChanged()) return false
+    if (!pod.isCrashing) {
+      pod.isCrashing = true
+      machine.journal.log('kubelet', `Error syncing pod kube-system/${pod.name}-${machine.hostname}: CrashLoopBackOff: ${crashMessage(pod)}`)
+      machine.evaluate()
+      machine.journal.changed()
+    }
+    await machine.looksAgainAfter(TAKES.pullRetry, signal)
+  }
+  pod.isCrashing = false
+  return true
 }
 
 const serve = async (machine: Machine, pod: StaticPod): Promise<void> => {

@@ -17,6 +17,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
 import type { Pair, StaticPodName } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
+import { waitingOf } from '../machine/pod-status.ts'
 import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
 import { kubernetesOf } from '../kubernetes/joining.ts'
 import { isCordoned, nodeLabels } from '../kubernetes/nodes.ts'
@@ -54,9 +55,16 @@ const members = (machine: Machine): Item[] => {
 }
 
 const staticPods = (machine: Machine): Item[] =>
-  [...machine.staticPods.values()].map(({ name, ready, isPullFailing }) => {
-    const phase = isPullFailing ? 'Pending' : 'Running'
-    const podStatus = { phase, hostIP: machine.plan.address, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }
+  [...machine.staticPods.values()].map((pod) => {
+    const { name, image, ready } = pod
+    const phase = pod.isPullFailing ? 'Pending' : 'Running'
+    const state = ready ? { running: { startedAt: new Date(pod.startedAt).toISOString() } } : { waiting: waitingOf(pod) }
+    const podStatus = {
+      phase,
+      hostIP: machine.plan.address,
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+      containerStatuses: [{ name, image, ready, state }],
+    }
     return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus })
   })
 

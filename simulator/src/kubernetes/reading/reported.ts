@@ -1,5 +1,5 @@
 import { type Body, object, text } from '../../config/shape.ts'
-import { notFoundMessage } from '../../config/images.ts'
+import { waitingOf } from '../../machine/pod-status.ts'
 import type { World } from '../../world.ts'
 import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
 import { heartbeatOf, reporterOf } from '../nodes.ts'
@@ -68,9 +68,6 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
       status: ready || order < 2 ? 'True' : 'False',
       lastTransitionTime: startedAt,
     }))
-    const waiting = isPullFailing
-      ? { reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${notFoundMessage(image)}` }
-      : { reason: 'ContainerCreating' }
     return {
       kind: 'Pod',
       apiVersion: apiVersionOf(builtIn('pods')),
@@ -94,7 +91,9 @@ const mirrorPodsOf = (world: World, node: Body): Body[] => {
         podIP: machine.plan.address,
         startTime: startedAt,
         conditions,
-        containerStatuses: [{ name, image, ready, started: ready, restartCount: 0, state: pod.ready ? { running: { startedAt } } : { waiting } }],
+        containerStatuses: [
+          { name, image, ready, started: ready, restartCount: 0, state: pod.ready ? { running: { startedAt } } : { waiting: waitingOf(pod) } },
+        ],
       },
     }
   })

@@ -41,7 +41,7 @@ export interface Planned {
 
 /**
  * `waiting`: the step is called again. `isSafe`: a cancel may end the change here, before the group is done; the group's remaining steps are skipped, except
- * for `uncordon`. `isUnharmed`: the server of the step runs as before the change, so that it may run workload.
+ * for `uncordon`, and the operation says what the step waited for. `isUnharmed`: the server of the step runs as before the change, so that it may run workload.
  */
 export type StepResult =
   | 'done'
@@ -123,6 +123,10 @@ export function memberOf({ state }: Pick<ChangeTurn | ChangeView, 'state'>, node
   if (!m) throw new Problem('not_found', 'There is no such server in this cluster')
   return m
 }
+
+/** How long a step has waited, in ms. Time in which Steelyard didn't run doesn't count. */
+export const waitedMs = (job: Pick<Job, 'elapsedMs' | 'upMs'>, { started_at: at }: Pick<Step, 'started_at'>): number =>
+  at === null ? 0 : Math.min(job.elapsedMs(Date.parse(at)), job.upMs())
 
 /** Time limit of a call to a machine, in ms. */
 const callDeadlineMs = 10_000

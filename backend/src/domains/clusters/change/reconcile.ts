@@ -17,7 +17,7 @@ import { atTime, lasting } from '../sentences.ts'
 import * as store from '../store.ts'
 import { holdCluster, Overtaken, pollMs } from '../whole/cluster-run.ts'
 import { beginIn, holdServers } from './changing.ts'
-import { type ChangeTurn, patienceMs, prefixOf, type StepResult, write } from './frame.ts'
+import { type ChangeTurn, patienceMs, prefixOf, type StepResult, waitedMs, write } from './frame.ts'
 import { changeQueue, kindOf, planned, runningOn, stepsOf, viewOf } from './planning.ts'
 import { overdue } from './shared/advice.ts'
 import { resumeWorkload } from './shared/resume.ts'
@@ -74,6 +74,7 @@ async function attempt(turn: Turn, step: Step): Promise<StepResult> {
 const isUndoing = (steps: readonly Step[]): boolean => steps.some(wasCancelled)
 const cancelled = 'Cancelled'
 const cancelledWaiting = 'Cancelled while it waited'
+const wasWaiting = ({ status, reason }: Step): boolean => status === 'skipped' && reason?.startsWith(cancelledWaiting) === true
 const wasCancelled = ({ status, reason }: Step): boolean => status === 'skipped' && reason === cancelled
 
 /** Carries out a cancel between two groups: skips the open steps and adds the kind's steps that undo the change. `go_on`: it is too late to cancel. */
@@ -83,7 +84,9 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
   const back = at === 0 ? null : ((await kindOf(change.kind).undo?.(turn)) ?? null)
   if (back === 'go_on') return back
   if (back === null || back.length === 0) {
-    await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps`)
+    const last = steps.find((s) => wasWaiting(s) && s.reason !== cancelledWaiting)
+    const left = last === undefined ? '' : `. ${last.title}: ${last.reason}`
+    await end(turn, 'cancelled', at === 0 ? 'Nothing was changed' : `Cancelled after ${at} of ${steps.length} steps${left}`)
     return undefined
   }
   await write(turn, async (tx) => {
@@ -110,7 +113,7 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
   const { steps } = operation
   const at = steps.findIndex((s) => !isOver(s))
   if (at === -1) {
-    const isCut = isUndoing(steps) || (isCancelled && steps.some((s) => s.reason === cancelledWaiting))
+    const isCut = isUndoing(steps) || (isCancelled && steps.some(wasWaiting))
     await end(turn, isCut ? 'cancelled' : 'done', null)
     return undefined
   }
@@ -148,23 +151,26 @@ async function advance(turn: Turn, isCancelled: boolean): Promise<Outcome | 'aga
 /** Records what the step waits for. A cancel may end the change here, and the step fails after its time limit. */
 async function wait(turn: Turn, step: Step, result: Extract<StepResult, { waiting: string }>, isCancelled: boolean): Promise<Outcome | 'again'> {
   const { parts, job, operation, change } = turn
-  const waitedMs = step.started_at === null ? 0 : Math.min(job.elapsedMs(Date.parse(step.started_at)), job.upMs())
   if (isCancelled && result.isSafe === true) {
-    await skipGroup(turn, step)
+    await skipGroup(turn, step, result.waiting)
     return 'again'
   }
+  const waited = waitedMs(job, step)
   const limitMs = kindOf(change.kind).patienceMs?.[prefixOf(step.key)] ?? patienceMs
-  if (waitedMs > limitMs) {
+  if (waited > limitMs) {
     // A drain has changed nothing else.
-    await fail(turn, step, { reason: overdue(step.key, lasting(waitedMs), result.waiting), isUnharmed: prefixOf(step.key) === 'drain' })
+    await fail(turn, step, {
+      reason: overdue({ key: step.key, kind: change.kind }, lasting(waited), result.waiting),
+      isUnharmed: prefixOf(step.key) === 'drain',
+    })
     return undefined
   }
   await write(turn, (tx) => parts.operations.step(tx, operation.id, step.key, { status: 'waiting', reason: result.waiting }))
-  return { againMs: result.againMs ?? pollMs(waitedMs) }
+  return { againMs: result.againMs ?? pollMs(waited) }
 }
 
-/** Skips the rest of the step's group after a cancel, except for `uncordon`. */
-async function skipGroup(turn: Turn, step: Step): Promise<void> {
+/** Skips the rest of the step's group after a cancel, except for `uncordon`. The step keeps what it waited for. */
+async function skipGroup(turn: Turn, step: Step, waiting: string): Promise<void> {
   const { steps, id } = turn.operation
   const from = steps.findIndex((s) => s.key === step.key)
   const rest = steps.slice(from).filter((s, i, all) => i === 0 || (s.node_id !== null && all.slice(0, i + 1).every((one) => one.node_id === step.node_id)))
@@ -172,7 +178,9 @@ async function skipGroup(turn: Turn, step: Step): Promise<void> {
     turn.parts.operations.steps(
       tx,
       id,
-      rest.filter((s) => prefixOf(s.key) !== 'uncordon').map((s) => ({ key: s.key, status: 'skipped' as const, reason: cancelledWaiting })),
+      rest
+        .filter((s) => prefixOf(s.key) !== 'uncordon')
+        .map(({ key }) => ({ key, status: 'skipped' as const, reason: key === step.key ? `${cancelledWaiting}: ${waiting}` : cancelledWaiting })),
     ),
   )
 }

@@ -3,14 +3,16 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
 import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import { resources } from '#talos/client/resources.ts'
 import { readDocuments, textAt } from '#talos/config/tree.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
-import { isRecord, printable } from '../../../../kubernetes/client.ts'
+import { isRecord, KubernetesError, printable } from '../../../../kubernetes/client.ts'
 import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
 import type { CoreParts } from '../../parts.ts'
 import * as store from '../../store.ts'
-import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, write } from '../frame.ts'
+import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, waitedMs, write } from '../frame.ts'
 import { notHeld } from '../configure/servers.ts'
+import { nodeReady } from '../shared/drain.ts'
 import { bare, imageFor, type StaticPod, staticPods } from './path.ts'
 
 type Turn = ChangeTurn<ChangeOf<'upgradeKubernetes'>>
@@ -18,6 +20,9 @@ type Program = Exclude<keyof MachineImages, 'install'>
 
 /** Time limit of one call in ms. A pull may take longer: the machine continues it after the limit, and the step calls again. */
 const pullDeadlineMs = 110_000
+/** A component that has not started after this time, in ms, hangs: a cancel no longer waits for it. */
+const hangsMs = 3 * 60_000
+const hangs = ({ job }: Turn, { step }: StepAt): boolean => waitedMs(job, step) > hangsMs
 
 /** The images that the newest configuration of a server names; null if it has none. */
 export async function imagesNow({ secrets }: Pick<CoreParts, 'secrets'>, on: Db | Tx, clusterId: string, nodeId: string): Promise<MachineImages | null> {
@@ -97,6 +102,11 @@ function whyNot(found: unknown, what: string, image: string): string | null {
   const [container] = list(isRecord(spec) ? spec['containers'] : undefined)
   if (!container) return `${what} does not run`
   if (container['image'] !== image) return `${what} still runs ${printable(String(container['image']))}`
+  return whyNotReady(status, what)
+}
+
+/** Why the pod with this status is not ready, or null. */
+function whyNotReady(status: unknown, what: string): string | null {
   const ready = list(isRecord(status) ? status['conditions'] : undefined).find((c) => c['type'] === 'Ready')
   if (ready?.['status'] === 'True') return null
   const [running] = list(isRecord(status) ? status['containerStatuses'] : undefined)
@@ -105,32 +115,62 @@ function whyNot(found: unknown, what: string, image: string): string | null {
   return `${what} is not ready${why ? `: ${printable(why)}` : ''}`
 }
 
+/**
+ * Why a static pod is not ready, from the machine: its kubelet reports the pod to Talos even if no API server answers (Talos
+ * `controllers/k8s/kubelet_static_pod.go`). Null if it reports nothing.
+ */
+async function whyNotReadyThere(turn: Turn, nodeId: string, pod: StaticPod): Promise<string | null> {
+  const { name } = memberOf(turn, nodeId)
+  const { items } = await talos(turn, nodeId, (client) => client.list(resources.staticPod))
+  const found = items.find((item) => item.id === `kube-system/${pod}-${name}`)
+  return found === undefined ? null : whyNotReady(found.spec.podStatus, `${pod} of ${name}`)
+}
+
 /** Steps `kube-apiserver/<node id>`, `kube-controller-manager/…` and `kube-scheduler/…`: set the new image and wait until the pod runs it. */
 export const staticPod =
   (pod: StaticPod) =>
-  async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => {
-    const { name } = memberOf(turn, nodeId!)
-    const given = await give(turn, nodeId!, staticPods[pod])
+  async (turn: Turn, at: StepAt): Promise<StepResult> => {
+    const nodeId = at.nodeId!
+    const { name } = memberOf(turn, nodeId)
+    const given = await give(turn, nodeId, staticPods[pod])
     if (given !== null) return given
-    const image = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId!))![staticPods[pod]]!
+    const image = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId))![staticPods[pod]]!
+    const waits = (waiting: string): StepResult => ({ waiting, againMs: 1_000, isSafe: hangs(turn, at) })
     const api = await kubernetes(turn)
-    const why = whyNot(await api.get(staticPodPath(pod, name), turn.job.signal), `${pod} of ${name}`, image)
-    return why === null ? 'done' : { waiting: why, againMs: 1_000 }
+    try {
+      const why = whyNot(await api.get(staticPodPath(pod, name), turn.job.signal), `${pod} of ${name}`, image)
+      return why === null ? 'done' : waits(why)
+    } catch (error) {
+      if (turn.job.signal.aborted || !(error instanceof KubernetesError)) throw error
+      // The API server of the only control plane is the one that does not start.
+      return waits((await whyNotReadyThere(turn, nodeId, pod)) ?? `The Kubernetes API does not answer as expected: ${error.message}`)
+    }
   }
 
 /** Step `kube-proxy/<node id>`: set the new image, which the control plane writes into its manifest of kube-proxy. */
 export const proxy = async (turn: Turn, { nodeId }: StepAt): Promise<StepResult> => (await give(turn, nodeId!, 'proxy')) ?? 'done'
 
-/** Step `kubelet/<node id>`: set the new image and wait until Kubernetes reports the node as Ready with the new version. */
-export async function kubelet(turn: Turn, { nodeId }: StepAt): Promise<StepResult> {
-  const { name } = memberOf(turn, nodeId!)
-  const given = await give(turn, nodeId!, 'kubelet')
+/** Step `kubelet/<node id>`: set the new image and wait until Kubernetes reports the node with the new version. */
+export async function kubelet(turn: Turn, at: StepAt): Promise<StepResult> {
+  const nodeId = at.nodeId!
+  const { name } = memberOf(turn, nodeId)
+  const given = await give(turn, nodeId, 'kubelet')
   if (given !== null) return given
-  const service = await talos(turn, nodeId!, async (client) => (await client.services()).find((s) => s.id === 'kubelet'))
-  if (service?.state === 'Failed') return { waiting: `The kubelet of ${name} does not start: ${messageOf(service) ?? 'no reason is known'}` }
+  const waits = (waiting: string): StepResult => ({ waiting, againMs: 1_000, isSafe: hangs(turn, at) })
+  const service = await talos(turn, nodeId, async (client) => (await client.services()).find((s) => s.id === 'kubelet'))
+  if (service?.state !== 'Running' || service.healthy === false) {
+    const why = (service && messageOf(service)) ?? 'no reason is known'
+    return waits(`The kubelet of ${name} ${service?.state === 'Failed' ? 'does not start' : 'is not running yet'}: ${why}`)
+  }
   const node = await (await kubernetes(turn)).get(nodePath(name), turn.job.signal)
   const info = isRecord(node) && isRecord(node['status']) ? node['status']['nodeInfo'] : undefined
   const runs = isRecord(info) && typeof info['kubeletVersion'] === 'string' ? info['kubeletVersion'] : ''
   if (bare(runs) === bare(turn.change.version)) return 'done'
-  return { waiting: `The kubelet of ${name} still runs ${printable(runs) || 'an unknown version'}`, againMs: 1_000 }
+  return waits(`The kubelet of ${name} still runs ${printable(runs) || 'an unknown version'}`)
+}
+
+/** Step `node-ready/<node id>`. */
+export async function readyAgain(turn: Turn, at: StepAt): Promise<StepResult> {
+  const result = await nodeReady(turn, at)
+  return typeof result === 'object' && 'waiting' in result ? { ...result, isSafe: hangs(turn, at) } : result
 }

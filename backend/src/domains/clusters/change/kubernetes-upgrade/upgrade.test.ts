@@ -1,18 +1,25 @@
 /** The upgrade of Kubernetes on a cluster of three control planes and two workers. */
 import { describe, expect, test } from 'vitest'
 import { clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { operationRetry } from '#contract/operations.ts'
+import { clusterHealth } from '#contract/clusters/health.ts'
+import { operationCancel, operationRetry } from '#contract/operations.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { imagesOf } from '#talos/config/compare.ts'
+import { inTransaction } from '../../../../db/db.ts'
+import { clusterQueue } from '../../parts.ts'
 import { clusterWorld } from '../../testing/world.ts'
+import { changeQueue } from '../planning.ts'
 import { upgradeWorld } from '../talos-upgrade/testing.ts'
 
-const world = await clusterWorld({ servers: 5, seed: 'upgrade-kubernetes' })
+const world = await clusterWorld({ servers: 6, seed: 'upgrade-kubernetes' })
 const { admin } = world
 const nodes = world.take(5)
+const [lone] = world.take(1) as [Server]
 const { cluster, operation: creation } = await world.create(nodes, { talos_version: 'v1.13.9', kubernetes_version: '1.35.4' })
+const { cluster: loneCluster, operation: loneCreation } = await world.create([lone], { talos_version: 'v1.13.9', kubernetes_version: '1.35.4' })
 await world.ended(creation.id)
 const params = { id: cluster.id }
 
@@ -74,24 +81,98 @@ test('calls of an API that the new version no longer serves refuse the upgrade u
   expect(accepted.warnings[0]).toContain('resourceclaims of resource.k8s.io/v1alpha3')
 })
 
-test('a missing image stops the upgrade before anything changes, and a retry continues once the image exists', async () => {
+/** The upgrade, which several tests continue. */
+let stopped: string
+
+test('a missing image stops the upgrade before anything changes', async () => {
   const worker = nodes[4]!
   const before = nodes.map(imagesAt)
   await addFault(world.machine(worker), { kind: 'image-missing', image: 'kubelet:v1.36.3' })
   const { id } = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
+  stopped = id
   const failed = await world.ended(id)
   expect(failed).toMatchObject({ status: 'failed', reason: expect.stringContaining(`${worker.name} can't pull ghcr.io/siderolabs/kubelet:v1.36.3`) })
   expect(nodes.map(imagesAt)).toEqual(before)
   await clearFaults(world.machine(worker))
-  // The response of one control plane to its new configuration is lost.
-  await addFault(world.machine(nodes[1]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
-  const started = nodes.map(boots)
-  const looking = upgradeWorld(world).lookForDrift(nodes)
-  await admin.call(operationRetry, { params: { id }, body: {} })
-  expect(await world.ended(id, 120_000)).toMatchObject({ status: 'done', reason: null })
-  expect(await looking.stop()).toEqual([])
-  expect(nodes.map(boots)).toEqual(started)
-}, 180_000)
+})
+
+const waits = (id: string, key: string, reason: string) =>
+  world.until(
+    () => world.operation(id),
+    ({ steps }) => steps.some((s) => s.key === key && s.status === 'waiting' && s.reason === reason),
+  )
+/** Makes the waiting steps of an operation older. The wall clock stays, because the machines would refuse certificates of a later time. */
+async function waitLonger(id: string, minutes: number): Promise<void> {
+  const { clock, platform } = world.backend
+  clock.advance(minutes * 60_000)
+  clock.jump(-minutes * 60_000)
+  await platform.pool.query(`update operation_step set started_at = started_at - $2 * interval '1 minute' where operation_id = $1 and status = 'waiting'`, [
+    id,
+    minutes,
+  ])
+  await atOnce(changeQueue)
+}
+/** Runs the reconciler of the cluster now instead of after its pause. */
+const atOnce = async (queue: string): Promise<void> => {
+  const { db, engine } = world.backend.platform
+  await inTransaction(db, async (tx) => {
+    for (const { id } of [cluster, loneCluster]) await engine.wake(tx, queue, id)
+  })
+}
+const crashes = (node: Pick<Server, 'name'>) =>
+  `kube-apiserver of ${node.name} is not ready: CrashLoopBackOff: back-off 10s restarting failed container=kube-apiserver`
+
+test(
+  'an upgrade that hangs stops after 20 minutes with the reason, can be retried, and a cancel ends it and says what is left',
+  { timeout: 240_000 },
+  async () => {
+    const [first, hanging, last, , ill] = nodes as [Server, Server, Server, Server, Server]
+    const started = nodes.map(boots)
+    const looking = upgradeWorld(world).lookForDrift(nodes)
+    // The response of one control plane to its new configuration is lost.
+    await addFault(world.machine(first), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
+    for (const node of [hanging, lone]) await addFault(world.machine(node), { kind: 'pod-crash', image: 'kube-apiserver:v1.36.3' })
+    await world.ended(loneCreation.id)
+    const alone = await world.change(loneCluster.id, to('1.36.3'))
+    await admin.call(operationRetry, { params: { id: stopped }, body: {} })
+    await waits(stopped, `kube-apiserver/${hanging.id}`, crashes(hanging))
+    // No API server of this cluster answers, so the machine tells the reason.
+    await waits(alone.id, `kube-apiserver/${lone.id}`, crashes(lone))
+    expect(await looking.stop()).toEqual([])
+
+    for (const id of [stopped, alone.id]) await waitLonger(id, 21)
+    const advice = 'Its log on the server says more. Remove the setting that prevents its start from the patches, then retry'
+    for (const [id, node] of [[stopped, hanging] as const, [alone.id, lone] as const])
+      expect(await world.ended(id)).toMatchObject({ status: 'failed', reason: `Not done after 21 min. ${crashes(node)}. ${advice}` })
+    expect([first, hanging, last].map((n) => imagesAt(n).apiServer?.endsWith('v1.36.3'))).toEqual([true, true, false])
+    const health = (await admin.call(clusterHealth, { params })).answer!
+    expect(health.lines.find((l) => l.topic === 'kubernetes_api')).toMatchObject({ state: 'problem', message: expect.stringContaining(hanging.name) as string })
+    expect(health.nodes.every((n) => n.ready)).toBe(true)
+
+    await clearFaults(world.machine(hanging))
+    await addFault(world.machine(ill), { kind: 'boots-never-ready' })
+    await admin.call(operationRetry, { params: { id: stopped }, body: {} })
+    const unready = `${ill.name} is not Ready: KubeletNotReady: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady`
+    await waits(stopped, `node-ready/${ill.id}`, unready)
+    await admin.call(operationCancel, { params: { id: stopped } })
+    const shown = await world.until(
+      () => atOnce(clusterQueue).then(() => world.cluster(cluster.id)),
+      (c) => c.status === 'degraded',
+    )
+    expect(shown.reason).toBe(unready)
+    // The kubelet may still become Ready.
+    expect((await world.operation(stopped)).status).toBe('cancelling')
+    await waitLonger(stopped, 4)
+    expect(await world.ended(stopped)).toMatchObject({
+      status: 'cancelled',
+      reason: expect.stringMatching(`^Cancelled after \\d+ of \\d+ steps. .*${ill.name}.*: Cancelled while it waited: ${unready}$`) as string,
+    })
+    await clearFaults(world.machine(ill))
+    const again = await world.change(cluster.id, to('1.36.3', { accept_removed_apis: true }))
+    expect(await world.ended(again.id, 120_000)).toMatchObject({ status: 'done', reason: null })
+    expect(nodes.map(boots)).toEqual(started)
+  },
+)
 
 test('after the upgrade every program runs the new version, and nothing counts as drift', async () => {
   expect((await world.cluster(cluster.id)).kubernetes_version).toBe('1.36.3')
@@ -105,5 +186,8 @@ test('after the upgrade every program runs the new version, and nothing counts a
   }
   const daemonSet = objects().find((o) => o.kind === 'DaemonSet' && o.metadata?.name === 'kube-proxy')
   expect(JSON.stringify(daemonSet)).toContain('registry.k8s.io/kube-proxy:v1.36.3')
-  expect((await world.cluster(cluster.id)).status).toBe('ready')
+  await world.until(
+    () => atOnce(clusterQueue).then(() => world.cluster(cluster.id)),
+    (c) => c.status === 'ready',
+  )
 })

@@ -16,10 +16,10 @@ import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeKind, type ChangeTurn, type ChangeView, check, keyOf, kubernetes, type PlannedGroup, type StepResult, viewOf } from '../frame.ts'
 import { checkReachable, workersFirst } from '../configure/servers.ts'
-import { drain, nodeReady, uncordon } from '../shared/drain.ts'
+import { drain, uncordon } from '../shared/drain.ts'
 import { checkEtcd, etcdHealthy, etcdReports } from '../shared/etcd.ts'
 import { checkApis } from './apis.ts'
-import { imagesNow, kubelet, proxy, pullImages, staticPod } from './components.ts'
+import { imagesNow, kubelet, proxy, pullImages, readyAgain, staticPod } from './components.ts'
 import { applyManifests, manifestDiff, proxyImageOf, readManifests, rolloutProblem, withImage } from './manifests.ts'
 import { bare, imageFor, minorOf, pathProblem, type StaticPod, staticPods } from './path.ts'
 
@@ -164,7 +164,7 @@ export const upgradeKubernetes: ChangeKind<Change> = {
     'kube-proxy': proxy,
     drain,
     kubelet,
-    'node-ready': nodeReady,
+    'node-ready': readyAgain,
     uncordon,
     manifests: syncManifests,
     rollout: rolledOut,
