@@ -2,28 +2,17 @@
 import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answers, forget, ids, plannedChange, sentDespite, show } from '../testing/form-world.tsx'
+import { aFreeServer, answers, forget, ids, plannedChange, sentDespite, show } from '../testing/form-world.tsx'
 
-const free = {
-  id: ids.free,
-  name: 'free-1',
-  status: 'maintenance',
-  cluster: null,
-  eligibility: [],
-  ineligible: null,
-  talos: { version: 'v1.13.9', installed: null },
-  hardware: { cores: 8, memory_bytes: 2 ** 36, disk_bytes: 10 ** 12 },
-  resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }] },
-}
 const diskless = {
-  ...free,
+  ...aFreeServer,
   id: '00000000-0000-4000-8000-000000000009',
   name: 'free-2',
   eligibility: [{ check: 'disk', ok: false, reason: 'The server has no disk' }],
 }
 
 beforeEach(() => {
-  answers['serverList'] = { items: [free, diskless] }
+  answers['serverList'] = { items: [aFreeServer, diskless] }
 })
 afterEach(forget)
 

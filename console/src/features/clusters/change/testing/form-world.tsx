@@ -10,6 +10,18 @@ import type { ShownKind } from '../change-kinds.ts'
 
 const id = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`
 export const ids = { cp1: id(1), cp2: id(2), w1: id(3), free: id(4) }
+/** A server that can join the cluster. */
+export const aFreeServer = {
+  id: ids.free,
+  name: 'free-1',
+  status: 'maintenance',
+  cluster: null,
+  eligibility: [],
+  ineligible: null,
+  talos: { version: 'v1.13.9', installed: null },
+  hardware: { cores: 8, memory_bytes: 2 ** 36, disk_bytes: 10 ** 12 },
+  resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [{ id: 'sda', size: 10 ** 12, content: 'empty' }] },
+}
 const member = (node_id: string, name: string, role: 'control_plane' | 'worker') => ({ node_id, name, role, install_disk: '/dev/sda', workload_disks: [] })
 const cluster = {
   id: 'c1',
@@ -53,7 +65,8 @@ export async function show(kind: ShownKind, server?: string, given: { snapshot?:
       <Form cluster={cluster} server={server} {...{ snapshot: undefined, isForced: false, ...given }} />
     </QueryClientProvider>,
   )
-  await screen.findByText(label)
+  // On a busy machine it takes seconds to load the code of the form.
+  await screen.findByText(label, {}, { timeout: 20_000 })
 }
 
 /** Asks for the plan by keyboard: Enter on the button that shows it. */
@@ -64,8 +77,9 @@ async function askPlan(): Promise<void> {
 
 /** Asks for the plan. Resolves to the change whose plan was asked for. */
 export async function plannedChange(): Promise<ClusterChangeAsked> {
+  const before = planned.length
   await askPlan()
-  return vi.waitUntil(() => planned.at(-1), { timeout: 5_000 })
+  return vi.waitUntil(() => planned.at(before), { timeout: 5_000 })
 }
 
 /** Asks for the plan, and waits for the sentence of a refusal. Resolves to the changes that were sent all the same. */
