@@ -32,7 +32,7 @@ import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { DataTable } from '../../ui/table/DataTable.tsx'
 import { listColumns, Time } from '../../ui/table/list-columns.tsx'
-import { Command } from '../../ui/text/Copyable.tsx'
+import { Command, copyText } from '../../ui/text/Copyable.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Backups.module.css'
 
@@ -46,14 +46,16 @@ const backupColumns = listColumns(backupList.list, {
   size: { card: 'fact', width: 100 },
   store: { from: 'md', width: 150, cell: (b) => <span className="clip">{b.store.name}</span> },
   key: {
-    from: 'lg',
+    from: 'md',
     cell: (b) => (
       <span className="mono clip" title={b.key}>
         {b.key}
       </span>
     ),
   },
-  made_by: { from: 'md', width: 110 },
+  made_by: { from: 'lg', width: 110 },
+  // The status shows the reason too.
+  reason: { from: 'xl' },
 })
 
 interface PageProps {
@@ -125,7 +127,7 @@ const RestorePanel = () => (
     <div className="stack stack2 fs13 t2">
       <ol className={css['steps']}>
         <li>A machine with this version of Steelyard or a newer one, and an empty data folder or database.</li>
-        <li>The backup’s file, copied from its store. The list shows its name.</li>
+        <li>The backup’s file, copied from its store. Its name is in the list, and in the menu of its row.</li>
         <li>The passphrase. Keep a copy of it away from Steelyard’s machine: without it nobody can open a backup.</li>
       </ol>
       <Command command="npm run steelyard -- restore FILE" />
@@ -146,7 +148,17 @@ async function verify({ id }: Backup): Promise<void> {
   }
 }
 
+const copyName = async ({ key }: Backup): Promise<void> => {
+  try {
+    await copyText(key)
+    toast.success('The name of the file is copied')
+  } catch (error) {
+    toast.error(reasonOf(error))
+  }
+}
+
 const backupActions = (backup: Backup): Action[] => [
+  { label: 'Copy the name of the file', icon: 'copy', run: () => copyName(backup) },
   { label: 'Verify', icon: 'check', can: both(allowed(backupVerify), canUseBackup(backup)), run: () => verify(backup) },
   {
     label: 'Remove',

@@ -9,7 +9,7 @@ import { unrecorded } from './unrecorded.ts'
 const copiedMs = 550
 
 /** Copies text to the clipboard. Pages over plain HTTP have no clipboard API and use a selection. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
   area.value = text

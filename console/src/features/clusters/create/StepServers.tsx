@@ -170,7 +170,7 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
           {eligible.slice(0, shown).map((s) => (
             <div key={s.id} className={css['row']} data-server={s.id}>
               <Checkbox checked={false} label={<b>{s.name}</b>} onChange={() => takeOne(s)} />
-              <span className="t2 fs13 clip">{hardwareLine(s)}</span>
+              <span className={`${css['about-server']} t2 fs13`}>{hardwareLine(s)}</span>
             </div>
           ))}
           {eligible.length > shown && (
@@ -190,7 +190,7 @@ export function StepServers({ draft, change, servers, datacenter, talosVersion, 
                 return (
                   <div key={s.id} className={`${css['row']} ${css['refused']}`}>
                     <span className={css['off']}>{s.name}</span>
-                    <span className="t2 fs13">{verdict.ok ? '' : verdict.reason}</span>
+                    <span className={`${css['about-server']} t2 fs13`}>{verdict.ok ? '' : verdict.reason}</span>
                     <a className="right fs13" href={paths.server(s.id)} aria-label={`Open ${s.name}`}>
                       Open
                     </a>
