@@ -165,6 +165,9 @@ export const begun = z.object({ operation: Operation })
 
 const ended: ReadonlySet<OperationStatus> = new Set(['cancelled', 'failed', 'done'])
 export const hasEnded = (o: Pick<Operation, 'status'>): boolean => ended.has(o.status)
+/** Whether the operation waits for its time or for the maintenance window, and has not begun. */
+export const isScheduled = (o: Pick<Operation, 'status' | 'started_at' | 'starts_at' | 'in_window'>): boolean =>
+  !hasEnded(o) && o.started_at === null && (Boolean(o.starts_at) || o.in_window === true)
 
 export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
   if (hasEnded(o)) return no('The operation has already ended')

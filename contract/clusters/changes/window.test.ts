@@ -21,7 +21,7 @@ test('the next opening is the nearest of all days, and now while the window is o
 })
 
 test('the text lists the days in the order of the week', () => {
-  expect(windowText({ ...weekend, days: ['sun', 'sat'] })).toBe('Sat, Sun 23:00 for 180 min, Europe/Warsaw')
+  expect(windowText({ ...weekend, days: ['sun', 'sat'] })).toBe('Sat, Sun 23:00 for 3 h, Europe/Warsaw')
 })
 
 test.each([

@@ -55,9 +55,9 @@ export function nextOpening(window: MaintenanceWindow, at: Date): Date {
 }
 
 const dayNames: Record<Weekday, string> = { mon: 'Mon', tue: 'Tue', wed: 'Wed', thu: 'Thu', fri: 'Fri', sat: 'Sat', sun: 'Sun' }
-/** `Sat, Sun 02:30 for 240 min, Europe/Warsaw` */
+/** `Sat, Sun 02:30 for 4 h, Europe/Warsaw` */
 export const windowText = ({ days, from, minutes, time_zone }: MaintenanceWindow): string =>
   `${weekdays
     .filter((day) => days.includes(day))
     .map((day) => dayNames[day])
-    .join(', ')} ${from} for ${minutes} min, ${time_zone}`
+    .join(', ')} ${from} for ${minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`}, ${time_zone}`

@@ -7,7 +7,7 @@ import { query } from '../../api/query.ts'
 import { allowed, mayManageUsers } from '../../api/session.ts'
 import { operationActions } from '../../layout/operations/operation-actions.ts'
 import { operationOne } from '../../layout/operations/operation-queries.ts'
-import { operationSaid, targetPage, tookMs } from '../../layout/operations/operation-state.ts'
+import { hasBegun, operationSaid, targetPage, tookMs } from '../../layout/operations/operation-state.ts'
 import { OperationTimeline } from '../../layout/operations/OperationTimeline.tsx'
 import { useCommands } from '../../layout/search/commands.ts'
 import { paths } from '../../lib/paths.ts'
@@ -69,7 +69,7 @@ function Shown({ operation: o }: { operation: Operation }) {
             ['Requested', <Time key="at" at={o.created_at} />],
             o.starts_at !== null && o.starts_at !== undefined && ['Begins', <Time key="begin" at={o.starts_at} />],
             o.in_window === true && ['Only', 'In the maintenance window'],
-            [hasEnded(o) ? 'Took' : 'Running for', o.started_at === null && !hasEnded(o) ? 'Not started' : duration(tookMs(o, now))],
+            hasBegun(o) && [hasEnded(o) ? 'Took' : 'Running for', duration(tookMs(o, now))],
             o.ended_at !== null && ['Ended', <Time key="end" at={o.ended_at} />],
             ['Id', <Copyable key="id" value={o.id} what="operation id" />],
             mayManageUsers().ok && [

@@ -81,7 +81,7 @@ export function Found({ takeover, children }: { takeover: Takeover; children: Re
             </li>
           ))}
         </ul>
-        <div className={css['buttons']}>{children}</div>
+        <div className="row wrap">{children}</div>
       </div>
     </Panel>
   )

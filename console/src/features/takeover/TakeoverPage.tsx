@@ -97,7 +97,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
               <Text name="name" label="Name" optional hint="Default: the cluster's own name" autoCapitalize="none" />
             </div>
             <Problem text={form.problem ?? taking.problem} />
-            <div className={css['buttons']}>
+            <div className="row wrap">
               <Button
                 type="submit"
                 kind={looked === null ? 'primary' : 'plain'}

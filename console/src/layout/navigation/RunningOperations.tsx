@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense } from 'react'
-import { operationList } from '#contract/operations.ts'
+import { isScheduled, operationList } from '#contract/operations.ts'
 import { count, counted } from '#contract/words.ts'
 import { query } from '../../api/query.ts'
 import { SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -12,28 +12,30 @@ import css from './RunningOperations.module.css'
 /** The code is loaded when the list is opened. */
 const List = part(() => import('./OperationsInList.tsx'))
 
-/** The header's list of running operations: how many, and what each does. */
+/** The header's list of running operations: how many, and what each does. Those that wait for their time are on the pages of their clusters. */
 export function RunningOperations() {
   const { data } = useQuery(query(operationList, { query: { status: 'open', per_page: 20 } }))
-  if (data === undefined || data.total === 0) return null
+  const running = data?.items.filter((o) => !isScheduled(o))
+  if (data === undefined || running === undefined || running.length === 0) return null
+  const total = data.total - data.items.length + running.length
   return (
     <Popover
       label="Operations in progress"
       align="end"
       width="360px"
       trigger={
-        <button type="button" className={css['ops']} aria-label={counted(data.total, 'running operation')}>
+        <button type="button" className={css['ops']} aria-label={counted(total, 'running operation')}>
           <Spinner className="c-accent" />
           <span className="num">
-            {count(data.total)}
+            {count(total)}
             <span className={css['word']}> running</span>
           </span>
         </button>
       }
     >
       {(close) => (
-        <Suspense fallback={<SkeletonRows rows={data.items.length} />}>
-          <List operations={data.items} onGo={close} />
+        <Suspense fallback={<SkeletonRows rows={running.length} />}>
+          <List operations={running} onGo={close} />
         </Suspense>
       )}
     </Popover>

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { type Cluster, clusterServerReplace } from '#contract/clusters/clusters.ts'
-import { changeTable } from '#contract/clusters/changes/table.ts'
-import { hasEnded, type Operation, operationTitle, type Step } from '#contract/operations.ts'
+import { hasEnded, isScheduled, type Operation, operationTitle, type Step } from '#contract/operations.ts'
 import { count } from '#contract/words.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
@@ -16,9 +15,11 @@ import { Panel } from '../../ui/text/Panel.tsx'
 import { replaceServer } from '../modals.ts'
 import { HeldUp } from './HeldUp.tsx'
 import { matricesOf } from './matrices.ts'
-import { continued, isCurrent, operationActions } from './operation-actions.ts'
-import { operationSaid, tookMs } from './operation-state.ts'
+import { continued, isClusterChange, isCurrent, operationActions } from './operation-actions.ts'
+import { hasBegun, operationSaid, tookMs } from './operation-state.ts'
 import css from './Operation.module.css'
+
+type Member = Cluster['servers'][number]
 
 interface OperationTimelineProps {
   operation: Operation
@@ -51,9 +52,11 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
   const title = operationTitle(operation)
   const members = cluster === undefined ? [] : [...cluster.servers, ...cluster.former_servers]
   // A change runs server by server, so a grouping by phase would hide the order of its steps.
-  const inPhases = operation.target.kind === 'cluster' && !Object.hasOwn(changeTable, operation.kind)
+  const inPhases = operation.target.kind === 'cluster' && !isClusterChange(operation.kind)
   const phases = inPhases ? phasesOf(operation.steps, members, !running, operation.created_at) : null
-  const steps = phases?.map((phase) => ofPhase(phase, operation, cluster)) ?? operation.steps.map((step) => ofStep(step, !running))
+  const steps =
+    phases?.map((phase) => ofPhase(phase, operation, cluster)) ??
+    operation.steps.map((step, i, all) => ofStep(step, i === 0 ? operation : all[i - 1]!, !running, members))
   const { at, of } = phases === null ? stepCount(operation.steps) : phaseCount(phases)
   const took = duration(tookMs(operation, now))
   const matrices = matricesOf(operation, members, !running)
@@ -61,17 +64,16 @@ export function OperationTimeline({ operation, cluster, saidAbove, ownPage = fal
   const from = all || steps.length <= shownFirst ? 0 : Math.max(0, firstOpen(operation.steps) - shownBefore)
   const shown = all ? steps : steps.slice(from, from + shownFirst)
   const progress = of === 0 ? `${took} so far` : `step ${count(at)} of ${count(of)}, ${took} so far`
+  const result = `${operationSaid(operation).word.toLowerCase()}${hasBegun(operation) ? ` in ${took}` : ''}, ${moment(operation.created_at)}`
   return (
     <div className={css['whole']}>
       <Outcome operation={operation} cluster={cluster} saidAbove={saidAbove} />
       <div className={hasSide ? css['cols'] : undefined}>
         <Panel
           title={ownPage ? title : <a href={paths.operation(operation.id)}>{title}</a>}
-          note={
-            <span className="num">{running ? progress : `${operationSaid(operation).word.toLowerCase()} in ${took}, ${moment(operation.created_at)}`}</span>
-          }
-          actions={operationActions(operation, cluster).map((action) => (
-            <ActionButton key={action.label} {...action} size="small" {...(operation.status === 'failed' && { kind: 'primary' })} />
+          note={<span className="num">{!running ? result : isScheduled(operation) ? 'not started' : progress}</span>}
+          actions={operationActions(operation, cluster).map((action, i) => (
+            <ActionButton key={action.label} {...action} size="small" {...(operation.status === 'failed' && i === 0 && { kind: 'primary' })} />
           ))}
         >
           {steps.length === 0 ? <p className="fs13 t2">This operation has no steps.</p> : <Timeline label={title} steps={shown} first={from + 1} />}
@@ -124,12 +126,14 @@ const stepCount = (steps: readonly Step[]) => ({
 /** Why the operation waits, failed or was cancelled, unless the page shows it elsewhere. */
 function Outcome({ operation, cluster, saidAbove }: Pick<OperationTimelineProps, 'operation' | 'cluster' | 'saidAbove'>) {
   const { status, reason, steps } = operation
-  if (status === 'failed' && !isCurrent(operation, cluster)) return <Alert tone="info">{continued}. The steps are shown as they were at the failure.</Alert>
+  const isPast = status === 'failed' && hasBegun(operation) && !isCurrent(operation, cluster)
+  if (isPast && !isClusterChange(operation.kind)) return <Alert tone="info">{continued(operation)}. The steps are shown as they were at the failure.</Alert>
   if (reason === saidAbove) return null
   if (status === 'failed')
     return (
       <Alert tone="danger">
         <b>{operationTitle(operation)} failed.</b> {operationSaid(operation).why}
+        {isPast && <p>{continued(operation)}. The steps are shown as they were at the failure.</p>}
       </Alert>
     )
   if (reason === null || status === 'done') return null
@@ -139,7 +143,7 @@ function Outcome({ operation, cluster, saidAbove }: Pick<OperationTimelineProps,
         <b>The operation was cancelled.</b> {reason}
       </Alert>
     )
-  return steps.some((s) => s.reason === reason) ? null : <Alert tone="warn">{reason}</Alert>
+  return steps.some((s) => s.reason === reason) ? null : <Alert tone={isScheduled(operation) ? 'info' : 'warn'}>{reason}</Alert>
 }
 
 function ofPhase(phase: Phase, operation: Operation, cluster: Cluster | undefined): TimelineStep {
@@ -167,15 +171,33 @@ function ofPhase(phase: Phase, operation: Operation, cluster: Cluster | undefine
   }
 }
 
-const ofStep = (s: Step, isOver: boolean): TimelineStep => ({
-  key: s.key,
-  title: s.node_id === null ? s.title : <a href={paths.server(s.node_id)}>{s.title}</a>,
-  state: atRest(s.status, isOver),
-  startedAt: s.started_at,
-  endedAt: s.ended_at,
-  attempt: s.attempt,
-  reason: s.status === 'todo' ? null : s.reason,
-})
+/** A step that was skipped has no times, and no reason that was shown before it: a cancel skips many steps. `before`: the previous step, or the operation. */
+function ofStep(s: Step, before: Pick<Step, 'reason'>, isOver: boolean, members: readonly Member[]): TimelineStep {
+  const isSkipped = s.status === 'skipped'
+  const isRepeated = isSkipped && before.reason === s.reason
+  return {
+    key: s.key,
+    title: titleOf(s, members),
+    state: atRest(s.status, isOver),
+    ...(!isSkipped && { startedAt: s.started_at, endedAt: s.ended_at }),
+    attempt: s.attempt,
+    reason: s.status === 'todo' || isRepeated ? null : s.reason,
+  }
+}
+
+/** The title of a step, in which the name of its server leads to the server's page. */
+function titleOf({ title, node_id }: Step, members: readonly Member[]): ReactNode {
+  const name = node_id === null ? undefined : members.find((m) => m.node_id === node_id)?.name
+  const at = name === undefined ? -1 : ` ${title} `.indexOf(` ${name} `)
+  if (node_id === null || name === undefined || at < 0) return title
+  return (
+    <>
+      {title.slice(0, at)}
+      <a href={paths.server(node_id)}>{name}</a>
+      {title.slice(at + name.length)}
+    </>
+  )
+}
 
 /** The reason of a wait or a failure, with its server. */
 function whyOf({ held, reason, state }: Pick<Phase, 'held' | 'reason' | 'state'>): ReactNode {

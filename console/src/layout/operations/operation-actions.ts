@@ -1,4 +1,5 @@
 /** Actions on an operation, for its timeline and ⌘K. */
+import { changeTable } from '#contract/clusters/changes/table.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import {
   canCancelOperation,
@@ -15,14 +16,19 @@ import { permits } from '#contract/permissions.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
 import { allowed, heldScopes } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { type Action, both, confirm, only } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { retryWithDisks, showClusterKey } from '../modals.ts'
 import { refreshOperations } from './operation-queries.ts'
-import { cancelText } from './operation-state.ts'
+import { cancelText, hasBegun } from './operation-state.ts'
 
-export const continued = 'A later operation has continued this operation'
+/** Why a failed operation can't be retried: a newer operation of the cluster has begun. A later change of a cluster doesn't continue an earlier one. */
+export const continued = ({ kind }: Pick<Operation, 'kind'>): string =>
+  isClusterChange(kind) ? 'Another operation of the cluster has begun since' : 'A later operation has continued this operation'
+
+export const isClusterChange = (kind: Operation['kind']): kind is keyof typeof changeTable => Object.hasOwn(changeTable, kind)
 
 /**
  * Whether the operation can be retried: not if a newer operation of the cluster has continued it.
@@ -65,17 +71,20 @@ const cancel = (operation: Operation): Promise<boolean> =>
     },
   })
 
-/** Retry of a failed operation, cancel of a running one, or the key of a created cluster. A deletion of a cluster can't be cancelled. */
+/** Retry of a failed operation, a new plan of a change that stopped, cancel of a running one, or the key of a created cluster. A deletion of a cluster can't be cancelled. */
 export const operationActions = (o: Operation, cluster: Cluster | undefined): Action[] => [
   ...(o.status === 'done' && o.kind === 'clusterCreate' && cluster !== undefined
     ? [{ label: 'Show cluster key', icon: 'key' as const, run: () => showClusterKey({ clusterIds: [cluster.id] }) }]
     : []),
-  ...only(o.status === 'failed', {
+  ...only(o.status === 'failed' && (hasBegun(o) || !isClusterChange(o.kind)), {
     label: 'Retry',
     icon: 'refresh',
-    can: both(mayChange(o), canRetryOperation(o), isCurrent(o, cluster) ? yes : no(continued)),
+    can: both(mayChange(o), canRetryOperation(o), isCurrent(o, cluster) ? yes : no(continued(o))),
     run: () => retry(o),
   }),
+  ...(isClusterChange(o.kind) && cluster !== undefined && (o.status === 'cancelled' || o.status === 'failed')
+    ? [{ label: 'Plan again', icon: 'edit' as const, can: mayChange(o), to: paths.changeCluster(cluster.id, changeTable[o.kind].change) }]
+    : []),
   ...only(!hasEnded(o) && o.kind !== 'clusterDelete', {
     label: 'Cancel',
     danger: true,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Operation } from '#contract/operations.ts'
 import { step } from '../../lib/testing/steps.ts'
-import { operationSaid, targetPage, tookMs } from './operation-state.ts'
+import { hasBegun, operationSaid, targetPage, tookMs } from './operation-state.ts'
 
 const at = '2026-11-20T14:00:00.000Z'
 const operation = (change: Partial<Operation>): Operation => ({
@@ -31,6 +31,12 @@ test('a running operation shows its current step, a failed one the reason of the
     why: 'no answer',
   })
   expect(operationSaid(operation({ status: 'done' }))).toEqual({ tone: 'ok', word: 'Done', why: null })
+})
+
+test('a scheduled change that is refused before its first step has not begun, although it has ended', () => {
+  const ended = { status: 'failed', started_at: at, ended_at: at } as const
+  expect(hasBegun(operation({ ...ended, steps: [step('drain/a', 'skipped'), step('drain/b', 'todo')] }))).toBe(false)
+  expect(hasBegun(operation({ ...ended, steps: [step('drain/a', 'done'), step('drain/b', 'skipped')] }))).toBe(true)
 })
 
 test('an operation links to the page of its target', () => {

@@ -22,6 +22,10 @@ export function operationSaid(o: Operation): { tone: Tone; word: string; why: st
   return { ...said[o.status], why: o.reason ?? (o.status === 'failed' ? (o.steps.find((s) => s.status === 'failed')?.reason ?? null) : null) }
 }
 
+/** Whether the operation has run at all. A scheduled change that is cancelled or refused before its first step has not. */
+export const hasBegun = ({ status, started_at, steps }: Pick<Operation, 'status' | 'started_at' | 'steps'>): boolean =>
+  steps.length === 0 ? started_at !== null || status === 'done' : steps.some((s) => s.status !== 'todo' && s.status !== 'skipped')
+
 /** How long the operation took or has taken so far, in ms. `now`: ms since 1970. */
 export const tookMs = (o: Pick<Operation, 'started_at' | 'created_at' | 'ended_at'>, now: number): number =>
   (o.ended_at === null ? now : Date.parse(o.ended_at)) - Date.parse(o.started_at ?? o.created_at)

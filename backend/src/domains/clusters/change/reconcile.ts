@@ -214,8 +214,9 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
   if (isCancelled) return endUnbegun('cancelled', 'Nothing was changed')
   const now = new Date(job.now())
   const startsAt = operation.starts_at == null ? now : new Date(operation.starts_at)
-  if (startsAt > now) return waitFor(`Begins at ${startsAt.toISOString().slice(0, 10)} ${atTime(startsAt)}`, untilMs(job, startsAt))
   const window = state.row.maintenance_window
+  const first = operation.in_window === true && window !== null ? `Begins in the first maintenance window (${windowText(window)}) after` : 'Begins at'
+  if (startsAt > now) return waitFor(`${first} ${startsAt.toISOString().slice(0, 10)} ${atTime(startsAt)}`, untilMs(job, startsAt))
   if (operation.in_window === true && window !== null && !isOpen(window, now))
     return waitFor(`Waits for the maintenance window: ${windowText(window)}`, untilMs(job, nextOpening(window, now)))
   const busy = await runningOn(parts, parts.db, state.row)

@@ -62,7 +62,7 @@ export function ChangeForm<Values extends object>({ cluster, kind, initial, read
           <p className="fs13 t2">{text}</p>
           {children?.(form)}
           <Problem text={form.problem} />
-          <div className={css['buttons']}>
+          <div className="row wrap">
             <Button type="submit" kind={shown === null ? 'primary' : 'plain'} busy={form.busy} busyText="Planning" can={allowed(clusterPlan)}>
               {shown === null ? 'Show the plan' : 'Plan again'}
             </Button>

@@ -32,9 +32,13 @@ export function PlanView({ cluster, plan, children }: { cluster: Cluster; plan: 
             {failed.map(({ check, message, remedies = [] }) => (
               <li key={`${check} ${message}`}>
                 <span>{linked(message)}</span>
-                {remedyActions(cluster, remedies).map((action) => (
-                  <ActionButton key={action.label} {...action} size="small" />
-                ))}
+                {remedies.length > 0 && (
+                  <div className={css['remedies']}>
+                    {remedyActions(cluster, remedies).map((action) => (
+                      <ActionButton key={action.label} {...action} size="small" />
+                    ))}
+                  </div>
+                )}
               </li>
             ))}
           </ul>

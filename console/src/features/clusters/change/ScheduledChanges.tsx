@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { operationTitle } from '#contract/operations.ts'
+import { type Operation, operationTitle } from '#contract/operations.ts'
 import { operationActions } from '../../../layout/operations/operation-actions.ts'
 import { paths } from '../../../lib/paths.ts'
-import { exact, until } from '../../../lib/time/time.ts'
+import { until } from '../../../lib/time/time.ts'
 import { useNow } from '../../../lib/time/use-now.ts'
 import { ActionButton } from '../../../ui/inputs/ActionButton.tsx'
+import { Time } from '../../../ui/table/list-columns.tsx'
 import { Panel } from '../../../ui/text/Panel.tsx'
 import { operationsOf } from '../cluster-queries.ts'
 import css from '../page/ClusterPage.module.css'
@@ -18,6 +19,7 @@ export default function ScheduledChanges({ cluster }: { cluster: Cluster }) {
   const now = useNow(true)
   const waiting = scheduledOf(data?.items ?? [])
   if (waiting.length === 0) return null
+  const isLater = (o: Operation) => Boolean(o.starts_at) && Date.parse(o.starts_at!) > now
   return (
     <Panel title="Scheduled changes" note={`${waiting.length}`}>
       <ul className={css['scheduled']}>
@@ -26,13 +28,13 @@ export default function ScheduledChanges({ cluster }: { cluster: Cluster }) {
             <a href={paths.operation(o.id)}>{operationTitle(o)}</a>
             <span className="t2">
               {o.starts_at ? (
-                <time dateTime={o.starts_at} title={exact(o.starts_at)}>
-                  {until(o.starts_at, now)}
-                </time>
+                <>
+                  {o.in_window === true && 'in the first maintenance window after '}
+                  <Time at={o.starts_at} />, {until(o.starts_at, now)}
+                </>
               ) : (
                 'in the maintenance window'
               )}
-              {o.starts_at && o.in_window === true && ', in the maintenance window'}
               {o.created_by !== null && `, requested by ${o.created_by}`}
             </span>
             <span className="row">
@@ -40,11 +42,13 @@ export default function ScheduledChanges({ cluster }: { cluster: Cluster }) {
                 <ActionButton key={action.label} {...action} size="small" />
               ))}
             </span>
-            {o.reason !== null && <p className="t2">{o.reason}</p>}
+            {o.reason !== null && !isLater(o) && <p className="t2">{o.reason}</p>}
           </li>
         ))}
       </ul>
-      {cluster.maintenance_window && <p className="fs12 t3">Maintenance window: {windowText(cluster.maintenance_window)}</p>}
+      {cluster.maintenance_window && waiting.some((o) => o.in_window === true && isLater(o)) && (
+        <p className="fs12 t3">Maintenance window: {windowText(cluster.maintenance_window)}</p>
+      )}
     </Panel>
   )
 }

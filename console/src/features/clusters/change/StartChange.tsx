@@ -99,7 +99,7 @@ export function StartChange({ cluster, label, change, plan, onStale }: StartProp
             </p>
           )}
           <Problem text={form.problem} />
-          <div className={css['buttons']}>
+          <div className="row wrap">
             <Button
               type="submit"
               kind={plan.disks.length > 0 || change.kind === 'restore' ? 'danger-fill' : 'primary'}

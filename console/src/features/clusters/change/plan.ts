@@ -1,7 +1,7 @@
 /** Pure functions of plans. */
 import type { ChangeStart, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type * as z from 'zod/mini'
-import type { Operation } from '#contract/operations.ts'
+import { isScheduled, type Operation } from '#contract/operations.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { DiskToConfirm } from '#contract/servers/disks.ts'
 import { keyOf } from '../create/choice.ts'
@@ -39,6 +39,4 @@ export function canStart({ checks, disks }: Pick<ClusterPlan, 'checks' | 'disks'
 
 /** Operations that wait for their time or for the maintenance window, the next first. */
 export const scheduledOf = (operations: readonly Operation[]): Operation[] =>
-  operations
-    .filter((o) => (o.status === 'pending' || o.status === 'waiting') && o.started_at === null && (Boolean(o.starts_at) || o.in_window === true))
-    .toSorted((a, b) => (a.starts_at ?? '').localeCompare(b.starts_at ?? ''))
+  operations.filter(isScheduled).toSorted((a, b) => (a.starts_at ?? '').localeCompare(b.starts_at ?? ''))

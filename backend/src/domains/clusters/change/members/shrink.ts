@@ -1,7 +1,7 @@
 /** Removes servers from a running cluster: dead ones first, then workers, then control planes, one after another. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import * as store from '../../store.ts'
-import type { ChangeKind } from '../frame.ts'
+import { type ChangeKind, check } from '../frame.ts'
 import { checkAlarms } from '../shared/etcd.ts'
 import { departingGroup, departingSteps, endDeparting, silentGroup } from './departing.ts'
 import { answerCheck, answers, controlPlaneCheck, endpointCheck, type Leaver, leaversOf } from './leavers.ts'
@@ -26,16 +26,20 @@ export const shrink: ChangeKind<ChangeOf<'shrink'>> = {
     const rows = inOrder.map((l) => l.m)
     const { checks, warnings } = controlPlaneCheck(state, rows, outlook)
     // Only servers that answer are drained. The others are removed without writes of etcd's keys, which a full etcd refuses.
-    const stopping = leavers.some(answers) ? outlook.reports : outlook.reports.filter((r) => r.alarm !== 'NOSPACE')
+    const isPossibleWhenFull =
+      !leavers.some(answers) && outlook.reports.some((r) => r.alarm === 'NOSPACE') && !outlook.reports.some((r) => r.alarm === 'CORRUPT')
+    const alarms = isPossibleWhenFull
+      ? check('alarms', true, 'etcd is full (alarm NOSPACE), but a removal by force works without space')
+      : checkAlarms(outlook.reports)
     const isForced = (nodeId: string) => wishOf(change, nodeId)?.force === true
     const workers = state.members.filter((m) => m.role === 'worker' && store.isWanted(m))
     const isLast = workers.length > 0 && workers.every((m) => rows.some((r) => r.node_id === m.node_id))
     return {
-      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, checkAlarms(stopping), kubernetesCheck(outlook)],
+      checks: [known, answerCheck(leavers, isForced), await endpointCheck(view, rows), ...checks, alarms, kubernetesCheck(outlook)],
       warnings: [
         ...warnings,
         ...(isLast ? ['No worker remains: pods that can not run on control planes stay pending'] : []),
-        ...(stopping.length < outlook.reports.length ? ['etcd is full (alarm NOSPACE): defragment it as soon as these servers are removed'] : []),
+        ...(isPossibleWhenFull ? ['etcd is full (alarm NOSPACE): defragment it as soon as these servers are removed'] : []),
       ],
       groups: inOrder.map((l) => {
         const keeps = wishOf(change, l.m.node_id)?.keep_workload_disks === true
