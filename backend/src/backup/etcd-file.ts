@@ -5,6 +5,7 @@
  * Every page marked as a leaf is read, also pages that bbolt has freed. Those have older content, so the highest revision and version are used.
  */
 import { createHash } from 'node:crypto'
+import { type SecretSample, sampleOf } from './encrypted-secret.ts'
 import { BackupRefused } from './sealed.ts'
 
 export interface EtcdFile {
@@ -18,6 +19,8 @@ export interface EtcdFile {
   readonly version: string | null
   /** UID of the namespace kube-system; null if the database isn't that of a Kubernetes cluster. */
   readonly identity: string | null
+  /** The beginning of the newest encrypted Secret of each provider; empty if no Secret is encrypted. */
+  readonly encryption: readonly SecretSample[]
 }
 
 const hashBytes = 32
@@ -29,6 +32,7 @@ const bucketFlag = 1
 const metaChecksumAt = pageHead + 56
 /** etcd's largest request is 1.5 MiB by default, so no valid page continues over more pages than this. */
 const mostOverflow = 1024
+const secrets = Buffer.from('/registry/secrets/')
 const kubeSystem = Buffer.from('/registry/namespaces/kube-system')
 const uuidPattern = /(?:"uid":"|\x2a\x24)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 
@@ -41,10 +45,39 @@ function fnv1a(bytes: Uint8Array): bigint {
   return hash
 }
 
+/** The number of a varint (protobuf), and the offset behind it. */
+function varint(bytes: Buffer, from: number): { value: number; next: number } {
+  let value = 0
+  let at = from
+  for (let factor = 1; at < bytes.length && at < from + 8; factor *= 128) {
+    const byte = bytes[at++]!
+    value += (byte & 0x7f) * factor
+    if (byte < 0x80) break
+  }
+  return { value, next: at }
+}
+
+/** The value (field 5) of a `mvccpb.KeyValue`. */
+function valueOf(bytes: Buffer, from: number, end: number): Buffer {
+  for (let at = from; at < end;) {
+    const tag = bytes[at]!
+    const { value, next } = varint(bytes, at + 1)
+    const isText = (tag & 7) === 2
+    if (isText && tag >>> 3 === 5) return bytes.subarray(next, Math.min(end, next + value))
+    at = isText ? next + value : next
+  }
+  return Buffer.alloc(0)
+}
+
 class Facts {
   revision: number | null = null
   version: string | null = null
   identity: string | null = null
+  readonly #samples = new Map<string, { revision: number; sample: SecretSample }>()
+
+  get encryption(): SecretSample[] {
+    return [...this.#samples.values()].map(({ sample }) => sample)
+  }
 
   /** @param at offset of the page in `bytes` */
   leaf(bytes: Buffer, at: number): void {
@@ -69,6 +102,7 @@ class Facts {
       // The entry is a `mvccpb.KeyValue` that begins with field 1, the key.
       const isNamespace =
         bytes[keyEnd] === 0x0a && bytes[keyEnd + 1] === kubeSystem.length && bytes.subarray(keyEnd + 2, keyEnd + 2 + kubeSystem.length).equals(kubeSystem)
+      if (bytes[keyEnd] === 0x0a && isSecret(bytes, keyEnd)) this.#secret(revision, valueOf(bytes, keyEnd, end))
       if (isNamespace) this.identity ??= uuidPattern.exec(bytes.toString('latin1', keyEnd, end))?.[1] ?? null
       return
     }
@@ -82,6 +116,17 @@ class Facts {
     const isInline = (flags & bucketFlag) !== 0 && end - keyEnd > pageHead * 2 && bytes.readBigUInt64LE(keyEnd) === 0n
     if (isInline && bytes.readUInt16LE(keyEnd + pageHead + 8) === leafFlag) this.leaf(bytes.subarray(0, end), keyEnd + pageHead)
   }
+
+  #secret(revision: number, value: Buffer): void {
+    const sample = sampleOf(value)
+    if (sample && (this.#samples.get(sample.provider)?.revision ?? -1) < revision) this.#samples.set(sample.provider, { revision, sample })
+  }
+}
+
+/** Whether the key of a `mvccpb.KeyValue` is that of a Secret. */
+function isSecret(bytes: Buffer, from: number): boolean {
+  const { next } = varint(bytes, from + 1)
+  return bytes.compare(secrets, 0, secrets.length, next, Math.min(bytes.length, next + secrets.length)) === 0
 }
 
 /** Collects pages until enough of them are there to read one. */
@@ -167,6 +212,6 @@ export async function* checkedEtcdFile(source: AsyncIterable<Uint8Array>, found:
     )
   if (!ofDatabase.digest().equals(last)) throw new BackupRefused('The snapshot is damaged: its content does not match the hash at its end')
   pages.end()
-  const { revision, version, identity } = pages.facts
-  found({ sizeBytes, sha256: ofFile.digest('hex'), revision, version, identity })
+  const { revision, version, identity, encryption } = pages.facts
+  found({ sizeBytes, sha256: ofFile.digest('hex'), revision, version, identity, encryption })
 }

@@ -7,6 +7,7 @@ import type { Operation, OperationKind } from '#contract/operations.ts'
 import type { Scope } from '#contract/permissions.ts'
 import type { Resources, Stage } from '#contract/servers/servers.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
+import type { SecretSample } from '../backup/encrypted-secret.ts'
 
 export interface HardwareLink {
   /** `enp129s0f0` */
@@ -75,5 +76,6 @@ export interface Columns {
   'server.hardware': Hardware
   'server.stage': Stage
   'server.unmet': readonly { readonly name: string; readonly reason: string }[]
+  'snapshot.encryption': readonly SecretSample[]
   'signing_key.public_jwk': Values
 }

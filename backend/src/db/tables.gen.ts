@@ -628,6 +628,7 @@ export interface Tables {
     version: Generated<number>
     created_at: Date
     updated_at: Date
+    encryption: OptionalJson<Columns['snapshot.encryption']>
   }
   snapshot_schedule: {
     id: Generated<string>

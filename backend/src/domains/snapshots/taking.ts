@@ -112,7 +112,7 @@ export function taking(parts: SnapshotParts): Reconciler {
         }
       return clusters.readEtcd(row.cluster_id!, signal, async (from, bytes) => ({ ...from, stored: await put(bytes) }))
     })
-    const { sizeBytes, sha256, revision, version: dataVersion, identity } = file!
+    const { sizeBytes, sha256, revision, version: dataVersion, identity, encryption } = file!
     const again = await readWhole(parts, to, { id: row.id, object_key: key }, signal)
     if (again.sha256 !== sha256) throw new StoreError('The file in the store is not the one that was written')
     return {
@@ -121,6 +121,7 @@ export function taking(parts: SnapshotParts): Reconciler {
       etcd_version: dataVersion ?? version,
       revision,
       identity,
+      encryption: JSON.stringify(encryption),
       size_bytes: sizeBytes,
       sha256,
       stored_bytes: stored,

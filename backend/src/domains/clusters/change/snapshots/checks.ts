@@ -5,9 +5,10 @@ import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
+import type { SnapshotRow } from '../../../snapshots/store.ts'
 import { listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
-import { formerKeys } from './keys.ts'
+import { keysOfSnapshot, type SnapshotKeys } from './keys.ts'
 import { type ChangeView, check, talosOf } from '../frame.ts'
 
 /** `waits`: etcd has no data and waits for a bootstrap or recovery. `has-data`: etcd runs, or has data. `silent`: the server does not answer. */
@@ -38,6 +39,38 @@ export const controlPlanes = ({ state }: Pick<ChangeView, 'state'>): store.Membe
 export const etcdPlaces = (view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<EtcdPlace[]> =>
   Promise.all(controlPlanes(view).map((m) => etcdPlace(view, m)))
 
+/** Checks whether API servers will be able to read the Secrets in the snapshot. */
+export function keyCheck(
+  keys: SnapshotKeys,
+  {
+    snapshot,
+    cluster,
+    isNew,
+  }: { readonly snapshot: Pick<SnapshotRow, 'cluster_id' | 'cluster_name' | 'made_by' | 'encryption'>; readonly cluster: string; readonly isNew: boolean },
+): Check {
+  const name = 'encryption_keys'
+  const inIt = 'The Secrets in the snapshot are encrypted with a key that'
+  if (keys.kind === 'unknown')
+    return check(
+      name,
+      false,
+      `${inIt} Steelyard does not know, so no API server of ${cluster} could read them. The snapshot is of another cluster, or from before its key was changed: restore it in the cluster that has this key, or import the secrets with this key first (docs/snapshots.md, "Snapshots and rotated secrets")`,
+    )
+  if (keys.kind === 'fits') {
+    const isUnread = !keys.isProven && snapshot.encryption === null && snapshot.made_by === 'import'
+    return check(name, true, isUnread ? 'The keys of the snapshot are compared before anything is wiped' : `${cluster} can read the Secrets in the snapshot`)
+  }
+  const owner = keys.of === snapshot.cluster_id ? snapshot.cluster_name : cluster
+  const whose = keys.until ? `${owner} had until ${keys.until.toISOString().slice(0, 10)}` : `${owner} has`
+  return check(
+    name,
+    isNew,
+    isNew
+      ? `${inIt} ${whose}: ${cluster} gets this key`
+      : `${inIt} ${whose}. The control planes of ${cluster} have another one, so no API server could read them, and Talos has one place for this key. Give all control planes the former key (docs/snapshots.md, "Snapshots and rotated secrets"), import the secrets, and restore then; or restore on other servers`,
+  )
+}
+
 /** Checks whether the snapshot can be restored in this cluster. */
 export async function snapshotChecks(
   { parts, state }: ChangeView,
@@ -53,8 +86,9 @@ export async function snapshotChecks(
   const isForeign = snapshot.cluster_id !== row.id || (known !== null && snapshot.identity !== null && known !== snapshot.identity)
   const from = snapshot.cluster_id === row.id ? 'another cluster (its namespace kube-system has another UID)' : `the cluster ${snapshot.cluster_name}`
   const isNamed = of !== undefined && of === snapshot.cluster_name
-  const former = await formerKeys(parts.secrets, parts.db, row.id, snapshot)
-  const whose = former?.until ? `${snapshot.cluster_name} had until ${former.until.toISOString().slice(0, 10)}` : `${snapshot.cluster_name} has`
+  const keys = await keysOfSnapshot(parts.secrets, parts.db, row.id, snapshot)
+  // Talos makes a key for each cluster, so a key that opens the Secrets proves whose they are.
+  const isUnproven = snapshot.made_by === 'import' && known === null && !(keys.kind === 'fits' && keys.isProven)
   const isNew = servers.length > 0
   const etcd = supportedMinor(row.talos_version)?.etcd ?? null
   const readable = canReadSnapshot({ made: snapshot.etcd_version, runs: etcd, talos: row.talos_version })
@@ -73,18 +107,11 @@ export async function snapshotChecks(
         readable.ok,
         readable.ok ? `etcd ${etcd ?? 'of the cluster'} reads data of etcd ${snapshot.etcd_version ?? 'of an unknown version'}` : readable.reason,
       ),
-      check(
-        'encryption_keys',
-        former === null || isNew,
-        former === null
-          ? `${row.name} can read the Secrets in the snapshot`
-          : isNew
-            ? `The Secrets in the snapshot are encrypted with a key that ${whose}: ${row.name} gets this key`
-            : `The Secrets in the snapshot are encrypted with a key that ${whose}. The control planes of ${row.name} have another one, so no API server could read them, and Talos has one place for this key. Give all control planes the former key (docs/snapshots.md, "Snapshots and rotated secrets"), import the secrets, and restore then; or restore on other servers`,
-      ),
+      keyCheck(keys, { snapshot, cluster: row.name, isNew }),
     ],
     warnings: [
       `Everything that was changed in Kubernetes since the snapshot${taken} is lost.`,
+      ...(isUnproven ? [`Steelyard has never taken a snapshot of ${row.name}, so it can't tell whether the imported file is one.`] : []),
       ...(isForeign && isNamed
         ? [`Tokens of service accounts that ${snapshot.cluster_name} has signed are not valid in ${row.name}: restart their pods.`]
         : []),

@@ -14,7 +14,7 @@ import * as store from '../../store.ts'
 import { type ChangeView, check, keyOf, type Planned, type PlannedGroup, prefixOf } from '../frame.ts'
 import { joiningGroups, judgeJoining, reserve } from '../members/candidates.ts'
 import { snapshotChecks } from './checks.ts'
-import { formerKeys } from './keys.ts'
+import { keysOfSnapshot } from './keys.ts'
 
 const titles = changeTable.clusterRestore.steps
 type Change = ChangeOf<'restore'>
@@ -143,9 +143,9 @@ export async function beginNew(
 async function useKeysOfSnapshot(tx: Tx, { parts, state }: ChangeView, change: Change): Promise<void> {
   const { id } = state.row
   const snapshot = (await parts.snapshots.forChanges.find(tx, change.snapshot_id))!
-  const former = await formerKeys(parts.secrets, tx, id, snapshot)
-  if (former === null) return
-  await parts.secrets.importBundle(tx, id, former.bundle)
+  const keys = await keysOfSnapshot(parts.secrets, tx, id, snapshot)
+  if (keys.kind !== 'former') return
+  await parts.secrets.importBundle(tx, id, keys.bundle)
   // Makes the reconciler write the escrow file again.
   await store.update(tx, id, { escrowed_at: null, updated_at: new Date(parts.clock.now()) })
   await parts.engine.wake(tx, clusterQueue, id)

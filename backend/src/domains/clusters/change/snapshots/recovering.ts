@@ -10,8 +10,8 @@ import * as members from '../../store.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { etcdReports } from '../shared/etcd.ts'
 import { nodeReady } from '../shared/drain.ts'
-import { controlPlanes, type EtcdPlace, etcdPlace } from './checks.ts'
-import { formerTokens } from './keys.ts'
+import { controlPlanes, type EtcdPlace, etcdPlace, keyCheck } from './checks.ts'
+import { formerTokens, keysOfSnapshot } from './keys.ts'
 import * as store from './store.ts'
 
 type Turn = ChangeTurn<ChangeOf<'restore'>>
@@ -29,7 +29,13 @@ export async function readBack(turn: Turn): Promise<StepResult> {
   try {
     const row = await snapshotOf(turn)
     const file = await turn.parts.snapshots.forChanges.check(row, turn.job.signal)
-    return file.sha256 === row.sha256 ? 'done' : { failed: 'The file in the store is not the one that was written' }
+    if (file.sha256 !== row.sha256) return { failed: 'The file in the store is not the one that was written' }
+    // A plan does not know the keys of a snapshot that an earlier version of Steelyard has made, and secrets may have been imported since the plan.
+    const { parts, state } = turn
+    const snapshot = { ...row, encryption: file.encryption }
+    const keys = await keysOfSnapshot(parts.secrets, parts.db, state.row.id, snapshot)
+    const { ok, message } = keyCheck(keys, { snapshot, cluster: state.row.name, isNew: false })
+    return ok ? 'done' : { failed: message }
   } catch (error) {
     if (turn.job.signal.aborted || !isOfStore(error)) throw error
     return error instanceof StoreError && error.kind === 'failed' ? { waiting: error.message, againMs: 5_000 } : { failed: error.message }

@@ -1,19 +1,22 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createCipheriv, createHash, randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { clusterChange, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { type Cluster, clusterCreate, clusterList } from '#contract/clusters/clusters.ts'
-import { type Snapshot, snapshotGet, snapshotImport } from '#contract/clusters/changes/snapshots.ts'
+import { type Cluster, clusterCreate, clusterDelete, clusterList } from '#contract/clusters/clusters.ts'
+import { type Snapshot, snapshotGet, snapshotImport, snapshotRemove } from '#contract/clusters/changes/snapshots.ts'
 import { hasEnded } from '#contract/operations.ts'
-import type { Server } from '#contract/servers/servers.ts'
+import { type Server, serverCommands, serverReset } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { boltDatabase } from '#simulator/src/cluster/bolt.ts'
+import { boxStream } from '../../../../backup/encrypted-secret.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { snapshotQueue } from '../../../snapshots/parts.ts'
 import { clusterSecrets } from '../../secrets.ts'
-import { clusterWorld } from '../../testing/world.ts'
+import { testClock } from '../../../../testing/clock.ts'
+import { startBackend } from '../../../../testing/backend.ts'
+import { clusterWorld, realTime } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
 
 const world = await clusterWorld({ servers: 11 })
@@ -35,6 +38,19 @@ beforeAll(async () => {
   cluster = made
 }, 180_000)
 
+/** A second process with the same database, and its admin. */
+async function anotherProcess() {
+  const { config } = backend
+  const clock = testClock(Date.now())
+  const environment = {
+    STEELYARD_SIMULATE: '11',
+    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+    STEELYARD_SIMULATE_KEYS: config.simulatedKeysFile!,
+    IMAGE_FACTORY_URL: simulator.factory.url,
+  }
+  const other = await startBackend({ beside: backend, clock, environment })
+  return { admin: await other.signIn({ role: 'admin' }), stop: realTime(other.platform.engine, clock).stop }
+}
 const hand = () => handOn(simulator.world, 'web')!
 /** Waits until the operation has ended. The pauses after failed runs are skipped. */
 const endedAtOnce = (id: string, queue: string, key: string) => {
@@ -50,10 +66,18 @@ const refusal = async (change: object): Promise<string> => {
   const { problem } = await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: { kind: 'restore', ...change } as never } })
   return problem?.error ?? 'It was accepted'
 }
+/** An entry of etcd with this value: its revision, and its `mvccpb.KeyValue`. */
+const secretEntry = (value: Buffer): readonly [Buffer, Buffer] => {
+  const revision = Buffer.alloc(17)
+  revision.writeBigUInt64BE(7n)
+  revision[8] = 0x5f
+  const field = (number: number, bytes: Buffer) => Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
+  return [revision, Buffer.concat([field(1, Buffer.from('/registry/secrets/kube-system/token')), Buffer.from([0x10, 7]), field(5, value)])]
+}
 const ids = (nodes: readonly Server[]) => nodes.map((n) => n.id)
 const off = (nodes: readonly Server[]) => Promise.all(nodes.map((n) => world.machine(n).lifecycle.powerOff()))
 
-test('a running cluster is restored from its snapshot: etcd is wiped on the named control planes, and the workload is as it was', async () => {
+test('two processes restore a running cluster once, nothing else begins meanwhile, and the workload is as it was', async () => {
   const identity = hand().addWorkload({ name: 'shop', replicas: 2, minAvailable: 1 })
   const { uid } = hand().show()
   const snapshot = await take()
@@ -76,9 +100,25 @@ test('a running cluster is restored from its snapshot: etcd is wiped on the name
   ])
   expect(plan.warnings.join(' ')).toContain('etcd still runs')
   const before = world.etcds('web')
-  const ended = await world.ended((await world.change(cluster.id, change)).id, 120_000)
-  expect(ended).toMatchObject({ status: 'done' })
+  const resets = () => first.map((n) => world.machine(n).disk.state.counters.resets)
+  const [unwiped, beside] = [resets(), await anotherProcess()]
+  // Two requests at once, in two processes: one restore begins, and both processes carry it out.
+  const asked = await Promise.all([admin, beside.admin].map((one) => one.call(clusterChange, { params: { id: cluster.id }, body: { change } })))
+  const { id } = asked.find((called) => called.answer)!.answer!.operation
+  const busy = { code: 'operation_running', error: expect.stringContaining('has not ended') as string }
+  expect(asked.flatMap((called) => called.problem ?? [])).toEqual([expect.objectContaining(busy)])
+  // Nothing else changes the cluster, its servers or the snapshot meanwhile.
+  const params = { id: cluster.id }
+  expect((await beside.admin.call(clusterChange, { params, body: { change: { kind: 'defragment' } } })).problem).toMatchObject(busy)
+  expect((await admin.call(clusterDelete, { params })).problem).toMatchObject(busy)
+  expect((await admin.call(clusterDelete, { params, query: { force: 'true' } })).problem).toMatchObject(busy)
+  expect((await admin.call(snapshotRemove, { params: { id: snapshot.id } })).problem).toMatchObject({ code: 'operation_running' })
+  for (const call of [serverCommands.serverReboot, serverReset] as const)
+    expect((await admin.call(call, { params: { id: first[0]!.id }, body: {} as never })).problem).toMatchObject({ code: 'operation_running' })
+  expect(await world.ended(id, 120_000)).toMatchObject({ status: 'done' })
+  await beside.stop()
   expect(world.etcds('web')).toBe(before + 1)
+  expect(resets()).toEqual(unwiped.map((count, i) => count + (i < 3 ? 1 : 0)))
   const shown = hand().show()
   expect(shown.uid).toBe(uid)
   expect(shown.workloads.map((w) => [w.name, w.identity])).toEqual([['shop', identity]])
@@ -125,15 +165,52 @@ test('a snapshot of another cluster needs its name, and one of a newer etcd or a
   const reset = ids(first.slice(0, 3))
   expect(await refusal({ snapshot_id: foreign.id, reset })).toContain('The snapshot is of the cluster other, not of web')
   expect(await refusal({ snapshot_id: foreign.id, reset, of: 'web' })).toContain('The snapshot is of the cluster other')
-  const entries = (texts: Record<string, string>) => Object.entries(texts).map(([k, v]) => [Buffer.from(k), Buffer.from(v)] as const)
-  const database = boltDatabase({ key: [], meta: entries({ storageVersion: '3.7.0' }), cluster: entries({ clusterVersion: '3.7.0' }) })
-  writeFileSync(path.join(folder, 'newer.db'), Buffer.concat([database, createHash('sha256').update(database).digest()]))
-  const { id } = (await admin.call(snapshotImport, { params: { id: cluster.id }, body: { store_id: store, file: 'newer.db' } })).answer!
-  const refused = await world.until(
-    async () => (await admin.call(snapshotGet, { params: { id } })).answer!,
-    (s) => s.status === 'failed',
+  expect(await refusal({ snapshot_id: foreign.id, reset, of: 'other' })).toContain(
+    'encrypted with a key that other has. The control planes of web have another one',
   )
+  const entries = (texts: Record<string, string>) => Object.entries(texts).map(([k, v]) => [Buffer.from(k), Buffer.from(v)] as const)
+  const importFile = async (version: string, value?: Buffer) => {
+    const key = value === undefined ? [] : [secretEntry(value)]
+    const database = boltDatabase({ key, meta: entries({ storageVersion: version }), cluster: entries({ clusterVersion: version }) })
+    writeFileSync(path.join(folder, 'handed.db'), Buffer.concat([database, createHash('sha256').update(database).digest()]))
+    const { id } = (await admin.call(snapshotImport, { params: { id: cluster.id }, body: { store_id: store, file: 'handed.db' } })).answer!
+    return world.until(
+      async () => (await admin.call(snapshotGet, { params: { id } })).answer!,
+      (one) => one.status !== 'taking',
+    )
+  }
+  const refused = await importFile('3.7.0')
   expect(refused.reason).toContain('The snapshot was made by etcd 3.7.0, but Talos')
+  // Files of unknown clusters: the Secrets of the first two have keys of another cluster, those of the last one that of this cluster.
+  const { secretboxEncryptionSecret: own } = (await clusterSecrets(backend.platform).bundle(backend.platform.db, cluster.id))!.secrets
+  const [aes, iv, nonce] = [randomBytes(32), randomBytes(16), randomBytes(24)]
+  const object = Buffer.from('k8s\0\n\f\n\x02v1\x12\x06Secret and its content')
+  const cipher = createCipheriv('aes-256-cbc', aes, iv)
+  const boxed = (box: Buffer) => Buffer.concat([Buffer.from('k8s:enc:secretbox:v1:key2:'), nonce, randomBytes(16), box.map((byte, i) => byte ^ object[i]!)])
+  for (const value of [
+    Buffer.concat([Buffer.from('k8s:enc:aescbc:v1:key1:'), iv, cipher.update(object), cipher.final()]),
+    boxed(Buffer.from(boxStream(randomBytes(32), nonce))),
+  ]) {
+    const { id: snapshot_id } = await importFile('3.6.0', value)
+    const unknown = 'encrypted with a key that Steelyard does not know, so no API server of web could read them'
+    expect(await refusal({ snapshot_id, reset })).toContain(unknown)
+    expect(await refusal({ snapshot_id, servers: [{ node_id: spare[0]!.id, role: 'control_plane' }] })).toContain(unknown)
+    // As imported by an earlier version of Steelyard.
+    await backend.platform.pool.query(`update snapshot set encryption = null where id = $1`, [snapshot_id])
+    const stopped = await world.ended((await world.change(cluster.id, { kind: 'restore', snapshot_id, reset })).id)
+    expect(stopped).toMatchObject({ status: 'failed', reason: expect.stringContaining(unknown) as string })
+    expect(stopped.steps.slice(0, 2).map((s) => [s.key, s.status])).toEqual([
+      ['read', 'failed'],
+      ['wipe', 'todo'],
+    ])
+  }
+  const known = await importFile('3.6.0', boxed(Buffer.from(boxStream(Buffer.from(own!, 'base64'), nonce))))
+  const { answer: plan } = await admin.call(clusterPlan, {
+    params: { id: cluster.id },
+    body: { change: { kind: 'restore', snapshot_id: known.id, reset } },
+  })
+  expect(plan!.checks.filter((c) => !c.ok)).toEqual([])
+  expect(plan!.checks.map((c) => c.message)).toContain('web can read the Secrets in the snapshot')
   const good = await take()
   // As after the cluster was restored with an older Talos.
   await backend.platform.pool.query(`update snapshot set etcd_version = '3.7.0' where id = $1`, [good.id])
