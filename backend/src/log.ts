@@ -74,7 +74,6 @@ function describe(error: unknown): { error: string; at?: string } {
 export function logger({ level, readable, now, write }: { level: Level; readable: boolean; now: () => number; write: (line: string) => void }): Log {
   const from = levels.indexOf(level)
   const line = (at: Level, event: string, fields: Fields = {}) => {
-    if (levels.indexOf(at) < from) return
     const { error, ...rest } = fields
     const shown = Object.entries(rest)
       .filter(([name, value]) => allowedFields.has(name) && value !== undefined)
@@ -87,7 +86,8 @@ export function logger({ level, readable, now, write }: { level: Level; readable
     )
     write(`${time.slice(11, 23)} ${at.padEnd(5)} ${[event, ...text].join(' ')}\n`)
   }
-  return Object.fromEntries(levels.map((at) => [at, (event: string, fields?: Fields) => line(at, event, fields)])) as Log
+  const nothing = () => undefined
+  return Object.fromEntries(levels.map((at, i) => [at, i < from ? nothing : (event: string, fields?: Fields) => line(at, event, fields)])) as Log
 }
 
 /** For tests that don't check logs. */

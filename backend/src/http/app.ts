@@ -19,6 +19,7 @@ import { defaultLimits, type Limits, limit } from './limits.ts'
 import { docsRoutes } from './docs.ts'
 import { limitSockets, oneAtATime } from './load/sockets.ts'
 import { openapiRoutes } from './openapi.ts'
+import { queryOf } from './query.ts'
 import { type Authenticate, guard } from './session.ts'
 import { streams } from './streams.ts'
 
@@ -100,7 +101,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
     routerOptions: {
       maxParamLength: 200,
-      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+      querystringParser: (text) => queryOf(text).values,
     },
     // No hook has run at this point, so the headers are added here.
     frameworkErrors: (error, request, reply) => {

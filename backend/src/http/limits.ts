@@ -39,7 +39,7 @@ const busy = (random: () => number) => new Problem('unavailable', 'Server busy. 
 /** Interval of the measurements of the event loop's delay, in ms. Node.js counts it as part of the delay: with an idle loop, each delay is this long. */
 const measureMs = 100
 
-/** At least this number of sources is remembered; the least recent ones are dropped first. */
+/** At least this number of sources has its own bucket, of which the least recent ones are dropped first. Also the limit of addresses whose source is remembered. */
 const mostSources = 10_000
 
 /** Token bucket. Returns the milliseconds to wait, or 0 after taking a token. */
@@ -125,9 +125,16 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
   }
   app.decorate('inPlace', inPlace)
 
+  /** Sources by address: most requests come from few addresses, and parsing an address takes longer than the other limits. */
+  const sources = new Map<string, string | undefined>()
   app.decorateRequest('source', undefined)
   app.addHook('onRequest', (request, _reply, done) => {
-    request.source = countedSource(request.ip, config.trustedProxies)
+    const { ip } = request
+    if (!sources.has(ip)) {
+      if (sources.size >= mostSources) sources.clear()
+      sources.set(ip, countedSource(ip, config.trustedProxies))
+    }
+    request.source = sources.get(ip)
     done(lagging && isRead(request) && request.routeOptions.config.operation ? busy(random) : undefined)
   })
   app.addHook('preParsing', (request, reply, _payload, done) => {

@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type ErrorBody, Problem } from '#contract/errors.ts'
-import { isText } from './body.ts'
 import { watchChunks } from './chunks.ts'
 import { isForPage } from './console.ts'
+import { queryOf } from './query.ts'
 
 const longestUrl = 4 * 1024
 const notPlain = 'A chunked body must have no extensions and no trailers, and must not follow a request that is still running'
@@ -47,14 +47,8 @@ export function refuseAmbiguous(app: FastifyInstance): void {
     const query = url.indexOf('?')
     if (/%00/.test(query === -1 ? url : url.slice(0, query))) throw new Problem('bad_request', 'The path cannot be read')
     if (query === -1) return done()
-    const names = new Set<string>()
-    for (const [name, value] of new URLSearchParams(url.slice(query + 1))) {
-      if (names.has(name)) throw new Problem('bad_request', 'A query parameter is given twice')
-      if (!isText(name) || !isText(value)) throw new Problem('bad_request', 'The query contains a character that cannot be stored')
-      if (name === '__proto__') throw new Problem('bad_request', 'The query contains a key that is not allowed')
-      names.add(name)
-    }
-    done()
+    const { fault } = queryOf(url.slice(query + 1))
+    done(fault === undefined ? undefined : new Problem('bad_request', fault))
   })
   // At this point the whole body has arrived and no handler has run.
   app.addHook('preValidation', ({ raw }, reply, done) => {

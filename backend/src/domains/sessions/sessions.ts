@@ -9,6 +9,7 @@ import type { Answer } from '#contract/operation.ts'
 import { authorizePasskeyBegin } from '#contract/people/passkeys.ts'
 import { authorizePasskey, authorizeProvider, authorizeProviderFinish } from '#contract/people/sign-in.ts'
 import { type Preferences, preferencesGet, preferencesPut } from '#contract/people/preferences.ts'
+import type { Scope } from '#contract/permissions.ts'
 import { authorize, authorizeLogout, authorizeRefresh, sessionEnd, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
@@ -17,11 +18,12 @@ import { serve, signedIn } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
-import { lacksSecondFactor, type OpenSessions, scopesOfSession } from './open-sessions.ts'
+import { lacksSecondFactor, type OpenSessions, type Rights, scopesOfSession } from './open-sessions.ts'
 import type { Provider } from './provider/provider.ts'
 import { type IssueFor, type SessionParts, signingIn, type Started } from './sign-in.ts'
 import * as store from './store.ts'
 import { hashOf } from './token-hash.ts'
+import type { AccessToken } from './tokens.ts'
 
 /** Grace period in which a replaced refresh token gets its successor again, because the response may have been lost, or two tabs may refresh at once. */
 const graceMs = 10_000
@@ -92,6 +94,13 @@ export function sessions(parts: SessionParts) {
       scopes: scopesOfSession(config, session),
       sessionEndsAt: session.expires_at.getTime(),
     })
+  /** Without the scopes that the person's role no longer has. */
+  const scopesIn = ({ scopes }: AccessToken, session: Rights): readonly Scope[] => {
+    const held = scopesOfSession(config, session)
+    return scopes.filter((scope) => held.includes(scope))
+  }
+  /** The scopes of a token, kept until its session is read again: comparing two lists of scopes takes longer than finding the session. */
+  const granted = new WeakMap<AccessToken, { readonly session: Rights; readonly scopes: readonly Scope[] }>()
 
   return {
     ...signingIn(parts, issue),
@@ -147,9 +156,9 @@ export function sessions(parts: SessionParts) {
       const token = await tokens.verify(text)
       const session = token && (await open.standing(token.sessionId))
       if (!token || !session || session.person_id !== token.userId) throw expired()
-      // Scopes that the person's role no longer has are removed from the token's scopes.
-      const held = scopesOfSession(config, session)
-      const scopes = token.scopes.filter((s) => held.includes(s))
+      const known = granted.get(token)
+      const scopes = known?.session === session ? known.scopes : scopesIn(token, session)
+      if (known?.session !== session) granted.set(token, { session, scopes })
       return {
         caller: {
           kind: 'user',
