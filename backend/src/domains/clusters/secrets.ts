@@ -200,6 +200,18 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
     openBase: async (on: Db | Tx, clusterId: string, sealed: Uint8Array) => (await vault.open(on, { ...basePlace(clusterId), sealed })).toString('utf8'),
     /** Steelyard's own admin credentials; null if the cluster has no secrets yet. */
     talosAdmin: (clusterId: string) => kept('talos', clusterId, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
+    /** Admin credentials of the former authorities of the Talos API, newest first. A server that was silent during a rotation accepts no others. */
+    async formerTalosAdmins(clusterId: string): Promise<Credentials[]> {
+      const [now, former] = await Promise.all([bundle(db, clusterId), generations(db, clusterId)])
+      const byAuthority = new Map(former.toReversed().map((one) => [one.bundle.certs.os.crt, one.bundle]))
+      if (now) byAuthority.delete(now.certs.os.crt)
+      return Promise.all(
+        [...byAuthority].toReversed().map(async ([ca, secrets]) => ({
+          ...(await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: ownLifetimeMs, now: new Date(clock.now()) })),
+          ca,
+        })),
+      )
+    },
     kubernetesAdmin: (clusterId: string) =>
       kept('kubernetes', clusterId, () => mintKubernetes(clusterId, { commonName: 'steelyard', organizations: ['system:masters'] }, ownLifetimeMs)),
     mintTalos,

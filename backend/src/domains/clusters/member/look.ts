@@ -20,8 +20,30 @@ const troubleAfterMs = 5_000
 /** Intervals of further queries, in ms: longer if a failure is known already. At a new stage the log is queried at once. */
 const troubleEveryMs = { known: 15_000, unknown: 4_000 }
 
+/**
+ * Admin credentials that the server accepts. A server that was silent when the authority of the Talos API was rotated, and is leaving the cluster, accepts only
+ * those of a former authority.
+ */
+export async function adminOf({ parts: { servers, secrets }, job, m }: Pick<MemberTurn, 'parts' | 'job' | 'm'>): Promise<Credentials | null> {
+  const admin = await secrets.talosAdmin(m.cluster_id)
+  const former = m.wanted === 'released' && admin !== null ? await secrets.formerTalosAdmins(m.cluster_id) : []
+  if (former.length === 0) return admin
+  const connection = await servers.connection(m.node_id)
+  for (const credentials of [admin!, ...former]) {
+    try {
+      await connection.secure(credentials, machineStatus, { signal: job.signal })
+      return credentials
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+      if (!(error instanceof TalosError && error.kind === 'certificate')) return admin
+    }
+  }
+  return admin
+}
+
 /** Queries a server of a cluster, and decides whether to query its log for a failure too. */
-export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn, asked: AskedTroubles): Promise<Seen> {
+export async function lookAt(turn: MemberTurn, asked: AskedTroubles): Promise<Seen> {
+  const { parts, job, m } = turn
   try {
     // If true, the log is queried at once at each new stage: Talos restarts within seconds after a failure, and the restart clears the log.
     const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
@@ -34,7 +56,7 @@ export async function lookAt({ parts: { servers, secrets }, job, m }: MemberTurn
       return job.now() - last.at >= (last.trouble.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
     }
     const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining }
-    const seen = await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
+    const seen = await look(await parts.servers.connection(m.node_id), await adminOf(turn), expected, job.signal)
     if (!isJoining) asked.delete(job.key)
     if (seen.kind !== 'secured' || !isJoining) return seen
     if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.trouble } : seen

@@ -14,7 +14,7 @@ import { idleMs, pollMs, running, waiting } from '../whole/cluster-run.ts'
 import { configure } from './configuring.ts'
 import { aroundOf, decideBlind, decideServer, type Seen, type ServerAct } from './decide-server.ts'
 import { lastLines } from './failure-log.ts'
-import { type AskedTroubles, lookAt } from './look.ts'
+import { adminOf, type AskedTroubles, lookAt } from './look.ts'
 import { mend, type Mends } from './mending.ts'
 import { release, reset } from './releasing.ts'
 import { fail, type MemberTurn, note, sighting, waitOrFail } from './run.ts'
@@ -63,7 +63,7 @@ export function memberReconciler(parts: ClusterParts): Reconciler {
       case 'release':
         return release(turn)
       case 'fail': {
-        const credentials = seen?.kind === 'secured' ? await parts.secrets.talosAdmin(m.cluster_id) : null
+        const credentials = seen?.kind === 'secured' ? await adminOf(turn) : null
         const log = credentials === null ? {} : await lastLines(await parts.servers.connection(m.node_id), credentials, job.now(), job.signal)
         return fail(turn, act.at, act.reason, { ...change, ...log }, seen)
       }

@@ -9,6 +9,7 @@ import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import { toWipe } from '../create/disks.ts'
 import { finishAlone, keepsDisks } from '../leave/leaving-alone.ts'
 import { listed } from '../sentences.ts'
+import { adminOf } from './look.ts'
 import * as store from '../store.ts'
 import { holdMember, memberSteps, Overtaken, pollMs, running, type Shown, showSteps, waiting } from '../whole/cluster-run.ts'
 import { fail, type MemberChange, type MemberTurn, note, operationOf, orderDeadlineMs, reread, demandStillWanted, unsent, waitOrFail } from './run.ts'
@@ -37,7 +38,7 @@ export async function reset(turn: MemberTurn, graceful: boolean): Promise<Outcom
   // Sets `seen_at`, because the server has just been seen and won't answer while it wipes and restarts.
   const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null, seen_at: new Date(job.now()) }
   if (!(await note(turn, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
-  const credentials = await parts.secrets.talosAdmin(m.cluster_id)
+  const credentials = await adminOf(turn)
   const wiped = (await keepsDisks(parts, parts.db, m)) ? { ...m, workload_disks: [] } : m
   let change: MemberChange = { reset_sent_at: new Date(job.now()), resets: m.resets + 1 }
   let shown: Shown = running()

@@ -169,7 +169,7 @@ describe.concurrent('the workload of a server that leaves', () => {
 
 describe.concurrent('replacing a server of a running cluster', () => {
   test(
-    'a dead control plane is removed from etcd before the new one joins, and does not disturb the cluster when it comes back',
+    'a dead control plane is removed from etcd before the new one joins, and does not disturb the cluster when it comes back, even after a rotation',
     { timeout: 240_000 },
     async () => {
       const nodes = world.take(4)
@@ -192,6 +192,9 @@ describe.concurrent('replacing a server of a running cluster', () => {
         () => world.cluster(cluster.id),
         (c) => c.status === 'ready' && c.control_planes === 3,
       )
+      // It keeps the authority that the others refuse from now on.
+      expect((await planOf(cluster, { kind: 'rotate', what: 'talos_ca' })).warnings.join()).not.toContain(dead.name)
+      expect(await world.ended((await world.change(cluster.id, { kind: 'rotate', what: 'talos_ca' })).id, 150_000)).toMatchObject({ status: 'done' })
       world.machine(dead).lifecycle.powerOn()
       await world.until(
         () => world.server(dead.id),

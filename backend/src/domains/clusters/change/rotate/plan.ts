@@ -138,13 +138,16 @@ async function nodesCheck(view: ChangeView, servers: readonly store.MemberRow[])
   }
 }
 
-/** Servers that were removed by force. They are reset when they answer, for which Steelyard needs a certificate of the authority that they trust. */
+/**
+ * Workers that were removed by force. They are reset when they answer, but after a rotation they never do: at each start, a worker gets the certificate of its
+ * API from the control planes (trustd), and it refuses their new one. A control plane issues its own, and Steelyard keeps the former secrets.
+ */
 function leftBehind({ members }: Pick<store.State, 'members'>): string[] {
-  const gone = members.filter((m) => m.wanted === 'released' && m.released_at === null && m.wiped_at === null).map((m) => m.name)
+  const gone = members.filter((m) => m.role === 'worker' && m.wanted === 'released' && m.released_at === null && m.wiped_at === null).map((m) => m.name)
   if (gone.length === 0) return []
   const [them, they] = gone.length === 1 ? ['it', 'it'] : ['them', 'they']
   return [
-    `${listed(gone)} did not answer when ${they} left the cluster, and would refuse Steelyard afterwards. Bring ${them} back first to have ${them} reset, or wipe ${them} by hand and remove ${them} by force`,
+    `${listed(gone)} did not answer when ${they} left the cluster, and can't be reset by Steelyard afterwards: bring ${them} back first. Otherwise boot ${them} from other media to wipe ${them}, and remove ${them} from Steelyard by force`,
   ]
 }
 
