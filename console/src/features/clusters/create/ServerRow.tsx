@@ -75,7 +75,7 @@ export function ChosenRow({ server: s, chosen, patches, lost, onSet, onLeave }: 
       <Checkbox
         checked
         label={
-          <span className={css['who']} title={hardwareLine(s)}>
+          <span className={css['who']} title={`${s.name}: ${hardwareLine(s)}`}>
             <b>{s.name}</b> <span className="t3">{sizeLine(s)}</span>
           </span>
         }

@@ -1,7 +1,7 @@
 /** The draft of a new cluster: its values, their validation, the request body and the command. */
 import * as z from 'zod/mini'
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
-import { canHaveControlPlanes, defaultPodCidr, defaultServiceCidr, NewCluster, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { canHaveControlPlanes, defaultPodCidr, defaultServiceCidr, NewCluster, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import { type ConfirmedDisk, devicePath } from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
@@ -53,7 +53,7 @@ export const blank: Draft = {
 }
 
 /** The body of clusterCreate and clusterPreview. `confirmed`: disks with content that may be wiped. */
-export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): NewClusterAsked {
+export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): NewClusterInput {
   return {
     name: draft.name,
     datacenter_id: draft.datacenterId,
