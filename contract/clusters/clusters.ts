@@ -143,7 +143,7 @@ export const NewCluster = z.strictObject({
   confirmed_disks: ConfirmedDisks,
 })
 export type NewCluster = z.infer<typeof NewCluster>
-export type NewClusterAsked = z.input<typeof NewCluster>
+export type NewClusterInput = z.input<typeof NewCluster>
 
 /** The number of control planes must be odd, so that etcd keeps its majority when one server fails. */
 export function canHaveControlPlanes(count: number): Verdict {

@@ -1,6 +1,6 @@
 /** Kills the program around each effect of changes of configurations: patches, Kubernetes, endpoint, workload disks. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clusterChange, type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterChange, type ClusterChangeInput, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, 120_000)
 
 /** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
-async function changed(point: string, change: ClusterChangeAsked): Promise<void> {
+async function changed(point: string, change: ClusterChangeInput): Promise<void> {
   const { disks } = await patiently(() => call(clusterPlan, { params: { id: cluster.id }, body: { change } }))
   const confirmed_disks = disks.flatMap((d) => d.by ?? [])
   const killed = await killedAt(point, { program, start: (settings) => site.start(settings), clusterId: cluster.id, change, confirmed_disks })
@@ -87,7 +87,7 @@ test('a change of the endpoint interrupted by kill −9 ends with the new endpoi
 test('a wipe of a workload disk interrupted by kill −9 ends with the disk removed', { timeout: 180_000 }, async () => {
   const worker = nodes[1]!
   const disk = worker.resources.disks.find((d) => d.content !== 'empty')
-  const change = (more: object): ClusterChangeAsked => ({ kind: 'disks', node_id: worker.id, ...more })
+  const change = (more: object): ClusterChangeInput => ({ kind: 'disks', node_id: worker.id, ...more })
   const params = { id: cluster.id }
   const add = change({ add: [disk!.id] })
   const plan = await call(clusterPlan, { params, body: { change: add } })

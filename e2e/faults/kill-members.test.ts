@@ -1,7 +1,7 @@
 /** Kills the program while servers are added to a running cluster, are removed, are replaced or change their role. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
@@ -37,7 +37,7 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
 }
 
 /** Starts the change with a program that is killed at `point`, and follows it to its end with the next program. */
-async function changed(change: ClusterChangeAsked, point: string) {
+async function changed(change: ClusterChangeInput, point: string) {
   const killed = await killedAt(point, { program, start: (settings) => site.start(settings), clusterId: cluster.id, change })
   ;({ program, call } = killed)
   const end = await ended(call, killed.operation.id, 150_000)

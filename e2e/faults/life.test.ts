@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import { clusterChange, type ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { snapshotList } from '#contract/clusters/changes/snapshots.ts'
 import { clusterGet } from '#contract/clusters/clusters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
@@ -88,7 +88,7 @@ async function killed({ id: operationId, steps }: Operation, { times = kills.usu
 }
 
 /** Changes the cluster, and kills the program meanwhile. */
-async function change(wanted: ClusterChangeAsked, how?: How): Promise<Operation> {
+async function change(wanted: ClusterChangeInput, how?: How): Promise<Operation> {
   const { operation } = await patiently(() => call(clusterChange, { params: { id }, body: { change: wanted } }))
   return killed(operation, how)
 }
@@ -176,7 +176,7 @@ test('a dead control plane is replaced', { timeout: withinMs }, async () => {
 const patch = { name: 'limits', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' }
 const changes: readonly {
   readonly title: string
-  readonly wanted: () => Promise<ClusterChangeAsked>
+  readonly wanted: () => Promise<ClusterChangeInput>
   readonly after?: object
   readonly how?: How
 }[] = [

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import * as z from 'zod/mini'
-import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { type Context, type Given, given, type Operands } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -83,7 +83,7 @@ export function single(option: string, values: Map<string, string[]>, server: st
 }
 
 /** Builds the body of `clusterCreate` from the options. Resolves names to ids and prints warnings. Throws CliError. */
-export async function readNewCluster({ terminal, api }: Context, name: string, options: CreateOptions): Promise<NewClusterAsked> {
+export async function readNewCluster({ terminal, api }: Context, name: string, options: CreateOptions): Promise<NewClusterInput> {
   if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
   const controlPlanes = options['control-plane']
   const servers = [...controlPlanes, ...options.worker]
@@ -98,7 +98,7 @@ export async function readNewCluster({ terminal, api }: Context, name: string, o
   const warning = controlPlaneWarning(controlPlanes.length)
   if (warning) terminal.err(`${warning}\n`)
 
-  const asked: NewClusterAsked['servers'] = []
+  const asked: NewClusterInput['servers'] = []
   for (const server of servers) {
     const role: ClusterRole = controlPlanes.includes(server) ? 'control_plane' : 'worker'
     const chosen = {

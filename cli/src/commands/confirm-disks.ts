@@ -1,5 +1,5 @@
 /** Confirms the disks that a command wipes: by an option, or by typing if the API reports that a disk isn't empty. */
-import type { NewClusterAsked } from '#contract/clusters/clusters.ts'
+import type { NewClusterInput } from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
   type ConfirmedDisk,
@@ -25,7 +25,7 @@ export const confirmOption = {
 } as const
 
 /** A server to be installed, with its chosen or default disks. */
-type AskedServer = Pick<NewClusterAsked['servers'][number], 'node_id' | 'install_disk' | 'workload_disks'>
+type AskedServer = Pick<NewClusterInput['servers'][number], 'node_id' | 'install_disk' | 'workload_disks'>
 
 /** Parses `DISK=CONTENT` pairs. A DISK with a WWID prefix of the kernel (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`) is a WWID, otherwise a serial. */
 export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {

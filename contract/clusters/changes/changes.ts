@@ -42,8 +42,8 @@ export const ClusterChange = z.discriminatedUnion('kind', [
   RestoreCluster,
 ])
 export type ClusterChange = z.output<typeof ClusterChange>
-/** A change as callers give it: fields with defaults may be left out. */
-export type ClusterChangeAsked = z.input<typeof ClusterChange>
+/** A change in the body of a call: fields with defaults may be left out. */
+export type ClusterChangeInput = z.input<typeof ClusterChange>
 export type ChangeKindName = ClusterChange['kind']
 export type ChangeOf<K extends ChangeKindName> = Extract<ClusterChange, { kind: K }>
 

@@ -147,7 +147,7 @@ export const NewSnapshotSchedule = z.strictObject({
   paused: z._default(z.boolean(), false),
 })
 export type NewSnapshotSchedule = z.infer<typeof NewSnapshotSchedule>
-export type NewSnapshotScheduleAsked = z.input<typeof NewSnapshotSchedule>
+export type NewSnapshotScheduleInput = z.input<typeof NewSnapshotSchedule>
 
 export const SnapshotSchedule = z.object({
   store: z.object({ id: z.uuid(), name: z.string() }),

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type * as z from 'zod/mini'
-import { type ClusterChangeAsked, clusterChange } from '#contract/clusters/changes/changes.ts'
+import { type ClusterChangeInput, clusterChange } from '#contract/clusters/changes/changes.ts'
 import type { ConfirmedDisks } from '#contract/servers/disks.ts'
 import type { Caller } from '../../../tools/api-client.ts'
 import type { Program } from './processes.ts'
@@ -12,7 +12,7 @@ interface Killing {
   readonly program: Program
   readonly start: (settings?: Readonly<Record<string, string>>) => Promise<Program>
   readonly clusterId: string
-  readonly change: ClusterChangeAsked
+  readonly change: ClusterChangeInput
   readonly confirmed_disks?: z.input<typeof ConfirmedDisks>
 }
 

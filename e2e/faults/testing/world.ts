@@ -1,6 +1,6 @@
 /** A site of simulated servers with the API of the program, and the checks that must pass after every fault. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Cluster, NewClusterAsked } from '#contract/clusters/clusters.ts'
+import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
@@ -102,7 +102,7 @@ export async function create(
   site: Site,
   name: string,
   nodes: readonly Server[],
-  more: Partial<NewClusterAsked> = {},
+  more: Partial<NewClusterInput> = {},
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   const controlPlanes = nodes.length < 4 ? 1 : 3
   const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const) }))

@@ -1,5 +1,5 @@
 import type { ClusterDocument, SubnetDocument } from '#contract/apply/documents.ts'
-import { canHaveControlPlanes, type Cluster, clusterCreate, clusterDelete, endpointHost, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { canHaveControlPlanes, type Cluster, clusterCreate, clusterDelete, endpointHost, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { canAssignSubnet, clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { canJoinCluster, type Server } from '#contract/servers/servers.ts'
@@ -98,7 +98,7 @@ function serversOf(planning: Planning, placed: Placed<ClusterDocument>, find: (n
   return isComplete && verdict.ok ? servers : null
 }
 
-const bodyOf = async (run: Run, document: ClusterDocument, servers: ReadonlyMap<string, Server>): Promise<NewClusterAsked> => {
+const bodyOf = async (run: Run, document: ClusterDocument, servers: ReadonlyMap<string, Server>): Promise<NewClusterInput> => {
   const { kind: _kind, datacenter, servers: members, subnets: _subnets, ...fields } = document
   return {
     ...fields,

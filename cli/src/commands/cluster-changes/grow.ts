@@ -1,4 +1,4 @@
-import type { ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { command, given } from '../../command.ts'
 import { CliError } from '../../exit.ts'
 import * as noun from '../../nouns.ts'
@@ -31,7 +31,7 @@ export const clusterGrow = command({
     const workloadDisks = perServer('workload-disk', options['workload-disk'], names)
     const interfaces = perServer('interface', options.interface, names)
     const patchOf = await patchesOf(options.patch, names)
-    const servers: Extract<ClusterChangeAsked, { kind: 'grow' }>['servers'] = []
+    const servers: Extract<ClusterChangeInput, { kind: 'grow' }>['servers'] = []
     for (const name of names)
       servers.push({
         node_id: await noun.idOf(context.api, noun.server, name),

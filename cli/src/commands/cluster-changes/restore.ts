@@ -1,4 +1,4 @@
-import type { ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
+import type { ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import { command, given } from '../../command.ts'
 import * as noun from '../../nouns.ts'
 import { clusterGet } from '#contract/clusters/clusters.ts'
@@ -29,7 +29,7 @@ export const restoreCommand = command({
     const twice = names.find((name, i) => names.indexOf(name) !== i)
     if (twice !== undefined) throw new CliError('usage', `${twice} is named twice`)
     const cluster = await api.call(clusterGet, { params: { id: await noun.idOf(api, noun.cluster, operands.cluster) } })
-    const servers: NonNullable<Extract<ClusterChangeAsked, { kind: 'restore' }>['servers']> = []
+    const servers: NonNullable<Extract<ClusterChangeInput, { kind: 'restore' }>['servers']> = []
     for (const name of names)
       servers.push({ node_id: await noun.idOf(api, noun.server, name), role: options['control-plane'].includes(name) ? 'control_plane' : 'worker' })
     const change = {

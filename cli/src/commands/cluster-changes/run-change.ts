@@ -1,6 +1,6 @@
 /** Shared by the commands that change a running cluster: shows the plan, asks for confirmation, starts the change now or later, and follows it. */
 import * as z from 'zod/mini'
-import { clusterChange, type ClusterChangeAsked, clusterPlan, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterChange, type ClusterChangeInput, clusterPlan, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { time } from '#contract/page.ts'
@@ -62,7 +62,7 @@ function planText(terminal: Terminal, cluster: string, plan: ClusterPlan): strin
 }
 
 /** Shows the plan, asks for confirmation, starts the change, and follows it with `--wait`. Resolves to the exit code. @throws CliError */
-export async function runChange(context: Context, named: string, change: ClusterChangeAsked, options: ChangeOptions): Promise<number | undefined> {
+export async function runChange(context: Context, named: string, change: ClusterChangeInput, options: ChangeOptions): Promise<number | undefined> {
   const { api, terminal, show } = context
   const cluster = await noun.cluster.find(api, named)
   const params = { id: cluster.id }

@@ -6,7 +6,7 @@ import {
   snapshotList,
   snapshotRemove,
   type SnapshotSchedule,
-  type NewSnapshotScheduleAsked,
+  type NewSnapshotScheduleInput,
   snapshotScheduleGet,
   snapshotScheduleRemove,
   snapshotScheduleSet,
@@ -74,7 +74,7 @@ export const planOptions = {
 const limit = (option: number | undefined, off: boolean): number | null | undefined => (off ? null : option)
 
 /** The schedule with the given options; other fields keep their value. @throws CliError */
-export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Operands, typeof planOptions>['options']): Promise<NewSnapshotScheduleAsked> {
+export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Operands, typeof planOptions>['options']): Promise<NewSnapshotScheduleInput> {
   if (o.pause && o.resume) throw new CliError('usage', 'Give either --pause or --resume')
   const store_id = o.store === undefined ? now?.store.id : await noun.idOf(api, noun.store, o.store)
   if (store_id === undefined) throw new CliError('usage', 'There is no schedule yet: give --store', { hint: 'steelyard store list shows the stores' })
@@ -90,7 +90,7 @@ export async function wishOf(api: Api, now: SnapshotSchedule | null, o: Given<Op
     paused: o.pause ? true : o.resume ? false : undefined,
   })
   // The client validates the request before it sends it, so an invalid interval is refused there.
-  return { ...kept, ...asked, store_id } as NewSnapshotScheduleAsked
+  return { ...kept, ...asked, store_id } as NewSnapshotScheduleInput
 }
 
 export const snapshotCommands: Command[] = [

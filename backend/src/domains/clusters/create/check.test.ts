@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { contains, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import { endpointHost, NewCluster, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { endpointHost, NewCluster, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import type { ServerFacts } from '../../servers/present.ts'
 import { defaultInstallDisk, endpointUrl, judge, type Surroundings } from './check.ts'
 
@@ -62,7 +62,7 @@ const around = (candidates: ServerFacts[], more: Partial<Surroundings> = {}): Su
   eligibility: () => [],
   ...more,
 })
-const asked = (roles: readonly ('control_plane' | 'worker')[], more: Partial<NewClusterAsked> = {}) =>
+const asked = (roles: readonly ('control_plane' | 'worker')[], more: Partial<NewClusterInput> = {}) =>
   z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: roles.map((role, i) => ({ node_id: idOf(i + 1), role })), ...more })
 const three = [candidate(1), candidate(2), candidate(3)]
 const wrong = (...all: Parameters<typeof judge>) =>
@@ -83,7 +83,7 @@ test('the review warns that the API endpoint depends on one server and its DHCP 
   const lease =
     'The API endpoint 10.1.2.1 depends on the DHCP lease of web-1: if that server gets another address, nobody can reach the Kubernetes API any more. Reserve the address at the DHCP server, or use a virtual IP or a DNS name.'
   const falls = ' If that server fails, the Kubernetes API is unreachable, however many control planes there are; a virtual IP avoids this.'
-  const one = (more: Partial<NewClusterAsked> = {}) => asked(['control_plane'], more)
+  const one = (more: Partial<NewClusterInput> = {}) => asked(['control_plane'], more)
   expect(judge(asked(controlPlanes), around(three)).warnings).toEqual([lease + falls])
   expect(judge(one(), around(three)).warnings).toContain(lease)
   expect(judge(one({ endpoint: '10.1.2.1' }), around(three)).warnings).toContain(lease)
@@ -195,7 +195,7 @@ test("the install disk can't be a workload disk as well", () => {
   expect(judge(ask({ workload_disks: ['/dev/sda'] }), around(three)).resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
 })
 
-test.each<[Partial<NewClusterAsked>, string]>([
+test.each<[Partial<NewClusterInput>, string]>([
   [{ pod_cidr: '10.96.0.0/16' }, 'The pod network 10.96.0.0/16 overlaps with the service network 10.96.0.0/12'],
   [{ pod_cidr: '10.1.0.0/16' }, 'The pod network 10.1.0.0/16 contains 10.1.2.1, the address of server web-1'],
   [{ service_cidr: '10.0.0.0/12' }, 'The service network 10.0.0.0/12 contains 10.1.2.1, the address of server web-1'],

@@ -13,7 +13,7 @@ import {
   clusterServerReplace,
   clusterEvents,
   clusterTalosconfig,
-  type NewClusterAsked,
+  type NewClusterInput,
 } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { operationCancel } from '#contract/operations.ts'
@@ -112,7 +112,7 @@ test("each download issues a new kubeconfig or talosconfig for the user's role, 
   expect(items.at(-1)).toMatchObject({ type: 'cluster.created', message: 'Created' })
 })
 
-const refused = async (body: NewClusterAsked) => {
+const refused = async (body: NewClusterInput) => {
   const { status, problem } = await admin.call(clusterCreate, { body })
   return { status, code: problem?.code, error: problem?.error, fields: problem?.fields }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clusterCreate, clusterPreview, clusterServerReplace, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { clusterCreate, clusterPreview, clusterServerReplace, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import { type ConfirmedDisk, contentOf } from '#contract/servers/disks.ts'
 import { operationRetry, operationRetryDisks } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
@@ -18,7 +18,7 @@ const special = {
 const world = await clusterWorld({ servers: 6, special })
 const { admin } = world
 const [full, half, stick, clean, thin, spare] = world.nodes as [Server, Server, Server, Server, Server, Server]
-const only = (id: string, more: Partial<NewClusterAsked['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
+const only = (id: string, more: Partial<NewClusterInput['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
 const installs = (node: Server) => world.machine(node).disk.state.counters.installs
 
 test('the API returns each server with the content of its disks', () => {
@@ -29,7 +29,7 @@ test('the API returns each server with the content of its disks', () => {
 
 test('a disk with content is wiped only by a call that names the disk and its content', async () => {
   const [disk] = full.resources.disks
-  const ask = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) => world.ask([full], { confirmed_disks })
+  const ask = (confirmed_disks: NewClusterInput['confirmed_disks'] = []) => world.ask([full], { confirmed_disks })
   const refusals = [[], [{ serial: disk!.serial!, content: 'empty' }], [{ serial: 'another', content: 'LVM physical volume' }]]
   for (const confirmed of refusals) {
     const refused = await admin.call(clusterCreate, { body: ask(confirmed) })
@@ -98,7 +98,7 @@ test('a server that lost its disk receives nothing, and its replacement needs a 
 
   // The replacement names no disk, so the default disk of the new server is used. That disk has content too.
   const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
-  const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
+  const replace = (confirmed_disks: NewClusterInput['confirmed_disks'] = []) =>
     admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })
   for (const confirmed of [[], [{ serial: target.serial!, content: 'empty' }], [{ wwid: spare.resources.disks[1]!.wwid!, content: contentOf(target) }]]) {
     const refused = await replace(confirmed)

@@ -5,8 +5,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, vi } from 'vitest'
-import { clusterChange, type ClusterChangeAsked } from '#contract/clusters/changes/changes.ts'
-import type { Cluster, NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { clusterChange, type ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
+import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
@@ -35,11 +35,11 @@ export interface ClusterWorld {
   /** The next servers that no test has taken yet. */
   take(count: number): Server[]
   /** Builds a request for a cluster of these servers. The first three are control planes, or only the first if there are fewer than four servers. */
-  ask(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): NewClusterAsked
+  ask(nodes: readonly Server[], asked?: Partial<NewClusterInput>): NewClusterInput
   /** Creates the cluster. Throws on refusal. */
-  create(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): Promise<{ cluster: Cluster; operation: Operation }>
+  create(nodes: readonly Server[], asked?: Partial<NewClusterInput>): Promise<{ cluster: Cluster; operation: Operation }>
   /** Changes the cluster at once. Throws on refusal. */
-  change(clusterId: string, change: ClusterChangeAsked, confirmed?: readonly ConfirmedDisk[]): Promise<Operation>
+  change(clusterId: string, change: ClusterChangeInput, confirmed?: readonly ConfirmedDisk[]): Promise<Operation>
   cluster(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react'
-import { clusterPlan, type ClusterChangeAsked, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterPlan, type ClusterChangeInput, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { call } from '../../../api/client.ts'
 import { allowed } from '../../../api/session.ts'
@@ -22,12 +22,12 @@ interface ChangeFormProps<Values> {
   kind: ShownKind
   initial: Values
   /** Turns the values into the change. */
-  read: (values: Values) => Read<ClusterChangeAsked>
+  read: (values: Values) => Read<ClusterChangeInput>
   /** The command that makes the same change, without `steelyard cluster` and the cluster. */
-  command: (change: ClusterChangeAsked) => string
+  command: (change: ClusterChangeInput) => string
   /** True: the form has no fields, so the plan is made when the page opens. */
   bare?: boolean
-  children?: (form: FormState<Values, ClusterChangeAsked>) => ReactNode
+  children?: (form: FormState<Values, ClusterChangeInput>) => ReactNode
 }
 
 /** The API's error paths begin with `change.`; the form's fields are those of the change. */
@@ -37,9 +37,9 @@ const ofChange = (refused: Readonly<Record<string, string>>) =>
 /** A change of a cluster: its form, its plan, and its start. A change can be started only while the plan of exactly this change is shown. */
 export function ChangeForm<Values extends object>({ cluster, kind, initial, read, command, bare = false, children }: ChangeFormProps<Values>) {
   const { label, text } = kindOf(kind)
-  const [last, setLast] = useState<{ change: ClusterChangeAsked; plan: ClusterPlan } | null>(null)
+  const [last, setLast] = useState<{ change: ClusterChangeInput; plan: ClusterPlan } | null>(null)
   const result = useRef<HTMLDivElement>(null)
-  const form = useForm<Values, ClusterChangeAsked, ClusterPlan>({
+  const form = useForm<Values, ClusterChangeInput, ClusterPlan>({
     initial,
     read,
     send: (change) => call(clusterPlan, { params: { id: cluster.id }, body: { change } }),

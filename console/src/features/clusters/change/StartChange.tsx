@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { clusterChange, type ClusterChangeAsked, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterChange, type ClusterChangeInput, type ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import { windowText } from '#contract/clusters/changes/window.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
@@ -27,7 +27,7 @@ interface StartProps {
   cluster: Cluster
   /** Label of the action. */
   label: string
-  change: ClusterChangeAsked
+  change: ClusterChangeInput
   plan: ClusterPlan
   /** Called if the plan has changed since it was shown. */
   onStale: () => void

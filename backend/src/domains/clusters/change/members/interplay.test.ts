@@ -1,6 +1,6 @@
 /** Changes of a cluster's servers together with other requests and failures: deletion, removal by force, a server that fails in the middle, a retry. */
 import { describe, expect, test } from 'vitest'
-import { type Cluster, clusterDelete, clusterGet, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { type Cluster, clusterDelete, clusterGet, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import { operationGet, operationRetry } from '#contract/operations.ts'
 import { type Server, serverRemove } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
@@ -10,7 +10,7 @@ import { upgradeWorld } from '../talos-upgrade/testing.ts'
 const world = await clusterWorld({ servers: 16, seed: 'interplay' })
 const { admin } = world
 
-const ready = async (nodes: readonly Server[], asked: Partial<NewClusterAsked> = {}): Promise<Cluster> => {
+const ready = async (nodes: readonly Server[], asked: Partial<NewClusterInput> = {}): Promise<Cluster> => {
   const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com', ...asked })
   expect((await world.ended(operation.id, 120_000)).status).toBe('done')
   return world.cluster(cluster.id)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { clusterChange, type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
-import { type Cluster, clusterServerReplace, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { clusterChange, type ClusterChangeInput, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { type Cluster, clusterServerReplace, type NewClusterInput } from '#contract/clusters/clusters.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { operationCancel } from '#contract/operations.ts'
@@ -10,7 +10,7 @@ import { clusterWorld } from '../../testing/world.ts'
 const world = await clusterWorld({ servers: 60, seed: 'departing' })
 const { admin } = world
 
-const ready = async (nodes: readonly Server[], asked: Partial<NewClusterAsked> = {}): Promise<Cluster> => {
+const ready = async (nodes: readonly Server[], asked: Partial<NewClusterInput> = {}): Promise<Cluster> => {
   const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com', ...asked })
   expect((await world.ended(operation.id, 120_000)).status).toBe('done')
   return world.cluster(cluster.id)
@@ -22,9 +22,9 @@ const dark = async (node: Server) => {
     (s) => s.talos.reachable === false,
   )
 }
-const refusal = async (cluster: Cluster, change: ClusterChangeAsked) =>
+const refusal = async (cluster: Cluster, change: ClusterChangeInput) =>
   (await admin.call(clusterChange, { params: { id: cluster.id }, body: { change } })).problem
-const planOf = async (cluster: Cluster, change: ClusterChangeAsked) => {
+const planOf = async (cluster: Cluster, change: ClusterChangeInput) => {
   const called = await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change } })
   if (!called.answer) throw new Error(called.text)
   return called.answer

@@ -84,15 +84,15 @@ interface Command {
   /** Runs before the command; returns null when it is done. */
   readonly prepare?: (turn: ChangeTurn, row: Row, seen: Running) => Promise<StepResult | null>
   readonly send: (client: TalosClient, row: Row, seen: Running) => Promise<unknown>
-  /** True: the command can also be sent to a machine that never becomes ready. */
-  readonly isForIll?: boolean
+  /** True: the command can also be sent to a machine that stays in the stage `booting`. */
+  readonly worksWhileBooting?: boolean
 }
 
 export const upgradeCommand = (isStaged: boolean): Command => ({
   prepare: async (turn, row, seen) => (writesAhead(seen.version, isStaged) ? writeImage(turn, row, keyOf('upgrade', row.node_id)) : null),
   send: (client, row, seen) => (writesAhead(seen.version, isStaged) ? client.reboot() : client.upgrade({ image: row.image, stage: isStaged })),
 })
-export const rollbackCommand: Command = { send: (client) => client.rollback(), isForIll: true }
+export const rollbackCommand: Command = { send: (client) => client.rollback(), worksWhileBooting: true }
 
 /** Sends the command to the machine. */
 async function send(turn: ChangeTurn, row: Row, seen: Running, command: Command): Promise<StepResult> {
@@ -149,8 +149,8 @@ export async function restart(turn: ChangeTurn, at: StepAt, command: Command): P
   if (runs(seen, row)) return isUp ? 'done' : waitFor(turn, at, seen)
   const isNewRound = row.round < (await roundOf(turn))
   // If the result of an attempt is unknown, another boot or a stage other than running shows that the command has reached the machine.
-  const wasTold = row.sent_at !== null || (row.intent_at !== null && (seen.bootId !== row.boot_id || (!isUp && command.isForIll !== true)))
-  const mayBeTold = isUp || (command.isForIll === true && seen.stage === 'booting')
+  const wasTold = row.sent_at !== null || (row.intent_at !== null && (seen.bootId !== row.boot_id || (!isUp && command.worksWhileBooting !== true)))
+  const mayBeTold = isUp || (command.worksWhileBooting === true && seen.stage === 'booting')
   if (!wasTold || (isNewRound && isUp)) return mayBeTold ? send(turn, row, seen, command) : waitFor(turn, at, seen)
   if (seen.bootId !== row.boot_id && isUp) {
     const words = await lastWords(turn, nodeId)

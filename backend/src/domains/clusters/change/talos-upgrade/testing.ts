@@ -1,7 +1,7 @@
 /** Helpers of the tests of upgrades: ready clusters, plans, and observations of the machines. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { type ClusterChangeAsked, clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { type ClusterChangeInput, clusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
@@ -23,7 +23,7 @@ export function upgradeWorld(world: ClusterWorld) {
       return { nodes, cluster }
     },
 
-    plan: async (clusterId: string, change: ClusterChangeAsked) => {
+    plan: async (clusterId: string, change: ClusterChangeInput) => {
       const called = await admin.call(clusterPlan, { params: { id: clusterId }, body: { change } })
       if (!called.answer) throw new Error(called.text)
       return called.answer

@@ -3,7 +3,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { vi } from 'vitest'
-import type { ClusterChangeAsked, ClusterPlan } from '#contract/clusters/changes/changes.ts'
+import type { ClusterChangeInput, ClusterPlan } from '#contract/clusters/changes/changes.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { ShownKind } from '../change-kinds.ts'
@@ -43,10 +43,10 @@ const plan: ClusterPlan = { kind: 'defragment', checks: [], warnings: [], groups
 
 /** Answers by the name of the call. */
 export const answers: Record<string, unknown> = {}
-const planned: ClusterChangeAsked[] = []
+const planned: ClusterChangeInput[] = []
 vi.mock('../../../../api/client.ts', () => ({
   CallError: class extends Error {},
-  call: async (operation: Operation, { body }: { body?: { change: ClusterChangeAsked } }) => {
+  call: async (operation: Operation, { body }: { body?: { change: ClusterChangeInput } }) => {
     if (operation.name !== 'clusterPlan') return answers[operation.name] ?? { items: [], total: 0 }
     planned.push(body!.change)
     return plan
@@ -76,14 +76,14 @@ async function askPlan(): Promise<void> {
 }
 
 /** Asks for the plan. Resolves to the change whose plan was asked for. */
-export async function plannedChange(): Promise<ClusterChangeAsked> {
+export async function plannedChange(): Promise<ClusterChangeInput> {
   const before = planned.length
   await askPlan()
   return vi.waitUntil(() => planned.at(before), { timeout: 5_000 })
 }
 
 /** Asks for the plan, and waits for the sentence of a refusal. Resolves to the changes that were sent all the same. */
-export async function sentDespite(sentence: string): Promise<readonly ClusterChangeAsked[]> {
+export async function sentDespite(sentence: string): Promise<readonly ClusterChangeInput[]> {
   await askPlan()
   await screen.findByText(sentence, { selector: ':not(option)' })
   return planned
