@@ -186,7 +186,9 @@ export async function removeStale(turn: Turn): Promise<StepResult> {
       for (const id of tokens) await client.remove(bootstrapTokenPath(id), job.signal)
     })
   const names = new Set(state.members.filter((m) => members.isWanted(m)).map((m) => m.name))
-  const stale = (await client.nodes(job.signal)).filter((n) => !names.has(n.name))
+  // A node that Steelyard has never managed may be a running machine of somebody else.
+  const former = new Set(state.members.filter((m) => !members.isWanted(m)).map((m) => m.name))
+  const stale = (await client.nodes(job.signal)).filter((n) => former.has(n.name) && !names.has(n.name))
   if (stale.length > 0)
     await job.effect('stale', async () => {
       for (const { name } of stale) await client.remove(nodePath(name), job.signal)

@@ -14,9 +14,7 @@ import { boxStream } from '../../../../backup/encrypted-secret.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { snapshotQueue } from '../../../snapshots/parts.ts'
 import { clusterSecrets } from '../../secrets.ts'
-import { testClock } from '../../../../testing/clock.ts'
-import { startBackend } from '../../../../testing/backend.ts'
-import { clusterWorld, realTime } from '../../testing/world.ts'
+import { clusterWorld } from '../../testing/world.ts'
 import { changeQueue } from '../planning.ts'
 
 const world = await clusterWorld({ servers: 11 })
@@ -38,19 +36,6 @@ beforeAll(async () => {
   cluster = made
 }, 180_000)
 
-/** A second process with the same database, and its admin. */
-async function anotherProcess() {
-  const { config } = backend
-  const clock = testClock(Date.now())
-  const environment = {
-    STEELYARD_SIMULATE: '11',
-    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
-    STEELYARD_SIMULATE_KEYS: config.simulatedKeysFile!,
-    IMAGE_FACTORY_URL: simulator.factory.url,
-  }
-  const other = await startBackend({ beside: backend, clock, environment })
-  return { admin: await other.signIn({ role: 'admin' }), stop: realTime(other.platform.engine, clock).stop }
-}
 const hand = () => handOn(simulator.world, 'web')!
 /** Waits until the operation has ended. The pauses after failed runs are skipped. */
 const endedAtOnce = (id: string, queue: string, key: string) => {
@@ -101,7 +86,7 @@ test('two processes restore a running cluster once, nothing else begins meanwhil
   expect(plan.warnings.join(' ')).toContain('etcd still runs')
   const before = world.etcds('web')
   const resets = () => first.map((n) => world.machine(n).disk.state.counters.resets)
-  const [unwiped, beside] = [resets(), await anotherProcess()]
+  const [unwiped, beside] = [resets(), await world.beside()]
   // Two requests at once, in two processes: one restore begins, and both processes carry it out.
   const asked = await Promise.all([admin, beside.admin].map((one) => one.call(clusterChange, { params: { id: cluster.id }, body: { change } })))
   const { id } = asked.find((called) => called.answer)!.answer!.operation
@@ -226,6 +211,12 @@ test('a snapshot of another cluster needs its name, and one of a newer etcd or a
 
 test('a cluster whose servers all died comes back on new servers with its name, its secrets and its workload', async () => {
   const before = hand().show()
+  // A node of a machine that is not managed by Steelyard.
+  world.machine(first[0]!).etcdCluster!.change(({ kubernetes }) => {
+    const known = kubernetes.objects[`/nodes/${first[3]!.name}`]!
+    const metadata = { ...(known.body['metadata'] as object), name: 'visitor', uid: randomUUID(), resourceVersion: String(++kubernetes.resourceVersion) }
+    kubernetes.objects['/nodes/visitor'] = { ...known, body: { ...known.body, metadata } }
+  })
   const snapshot = await take()
   const change = {
     kind: 'restore' as const,
@@ -244,7 +235,7 @@ test('a cluster whose servers all died comes back on new servers with its name, 
   expect(after.uid).toBe(before.uid)
   expect(after.workloads.map((w) => [w.name, w.identity])).toEqual(before.workloads.map((w) => [w.name, w.identity]))
   const names = spare.map((s) => s.name).toSorted()
-  expect(world.nodeNames(spare[0]!).toSorted()).toEqual(names)
+  expect(world.nodeNames(spare[0]!).toSorted()).toEqual([...names, 'visitor'].toSorted())
   const shown = await world.until(
     () => world.cluster(cluster.id),
     (c) => c.status === 'ready',
