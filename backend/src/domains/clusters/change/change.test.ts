@@ -2,10 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { clusterChange, clusterPlan, clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { clusterHealth } from '#contract/clusters/health.ts'
-import { operationCancel, operationRetry } from '#contract/operations.ts'
+import { hasEnded, type Operation, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
 import { serverCommands } from '#contract/servers/servers.ts'
+import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
+import { changeQueue } from './planning.ts'
+import { upgradeWorld } from './talos-upgrade/testing.ts'
 
 const world = await clusterWorld({ servers: 8 })
 const { admin } = world
@@ -111,10 +114,15 @@ describe('etcd in trouble', () => {
   }
   const messageOf = async (...asked: Parameters<typeof failedOf>) => (await failedOf(...asked))?.message
 
-  test('an alarm about different data is never cleared by a defragmentation, and says how to come back', async () => {
+  test('an alarm about different data is never cleared by a defragmentation, says how to come back, and ends a scheduled change before it begins', async () => {
+    const start = { at: new Date(Date.now() + 1_500).toISOString() }
+    const { operation: scheduled } = (await admin.call(clusterChange, { params, body: { ...body, start } })).answer!
     await addFault(world.machine(four[1]!), { kind: 'etcd-alarm', alarm: 'corrupt' })
     expect(await messageOf(body.change, 'data')).toMatch(new RegExp(`^${four[1]!.name}: .*alarm CORRUPT.*: restore the cluster from a snapshot$`))
     expect((await admin.call(clusterChange, { params, body })).problem).toMatchObject({ code: 'transition_refused' })
+    const never = await world.ended(scheduled.id)
+    expect(never).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^It did not begin: .*alarm CORRUPT/) })
+    expect(never.steps.every((s) => s.status === 'skipped')).toBe(true)
     world.machine(four[1]!).etcdCluster!.disarm()
   })
 
@@ -184,4 +192,57 @@ describe('etcd in trouble', () => {
       expect(world.machine(alarmed).etcdCluster!.state.alarms).toEqual([])
     },
   )
+})
+
+test('after a day without Steelyard a change continues; its time limit begins anew, the pods that stay are its reason, and scheduled changes follow', async () => {
+  const worker = four[3]!
+  await world.until(
+    async () => (await admin.call(clusterPlan, { params, body })).answer!.checks.filter((c) => !c.ok),
+    (failed) => failed.length === 0,
+  )
+  handOn(world.simulator.world, cluster.name)!.addWorkload({ name: 'shop', replicas: 1, minAvailable: 1 })
+  const change = { kind: 'shrink' as const, servers: [{ node_id: worker.id }] }
+  // The pod is scheduled after a moment.
+  await world.until(
+    async () => (await admin.call(clusterPlan, { params, body: { change } })).answer!.warnings.join(),
+    (text) => text.includes('shop never allows one of its 1 pod to be moved'),
+  )
+  const { id } = await world.change(cluster.id, change)
+  const schedule = async () => (await admin.call(clusterChange, { params, body: { ...body, start: { at: new Date().toISOString() } } })).answer!.operation.id
+  const cancelled = await schedule()
+  const defragment = await schedule()
+  const wait = (operation: string, is: (o: Operation) => boolean, call = admin) =>
+    world.until(async () => (await call.call(operationGet, { params: { id: operation } })).answer!, is)
+  const kept = `shop-0 can't be moved: `
+  await wait(id, (o) => o.steps.some((s) => s.key === `drain/${worker.id}` && s.reason?.includes(kept) === true))
+  const busy = `Waits until this operation has ended: Remove servers from ${cluster.name}`
+  await wait(defragment, (o) => o.status === 'pending' && o.reason === busy)
+  // A scheduled change is cancelled although another one runs.
+  await admin.call(operationCancel, { params: { id: cancelled } })
+  expect(await world.ended(cancelled)).toMatchObject({ status: 'cancelled', reason: 'Nothing was changed' })
+
+  await world.halt()
+  const { pool } = world.backend.platform
+  await pool.query(
+    `update operation set starts_at = starts_at - interval '1 day', started_at = started_at - interval '1 day', created_at = created_at - interval '1 day'`,
+  )
+  await pool.query(`update operation_step set started_at = started_at - interval '1 day' where status = 'waiting'`)
+  await pool.query(`update wake_up set due_at = due_at - interval '1 day', owner = null where queue like 'cluster%'`)
+  const fence = async () => Number((await pool.query(`select fence from wake_up where queue = $1 and key = $2`, [changeQueue, cluster.id])).rows[0].fence)
+  const before = await fence()
+  const after = await world.beside()
+  await world.until(fence, (now) => now > before + 1)
+  expect((await after.admin.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'running' })
+
+  const { clock } = after.backend
+  clock.advance(21 * 60_000)
+  clock.jump(-21 * 60_000)
+  const failed = await wait(id, hasEnded, after.admin)
+  expect(failed).toMatchObject({
+    status: 'failed',
+    reason: expect.stringMatching(new RegExp(`^Not done after 21 min. .*${kept}.*Let these pods be moved, or end them yourself, then retry$`)),
+  })
+  expect(handOn(world.simulator.world, cluster.name)!.show().workloads).toMatchObject([{ isIntact: true, ready: 1 }])
+  expect(upgradeWorld(world).cordoned(four[0]!)).toEqual([])
+  expect(await wait(defragment, hasEnded, after.admin)).toMatchObject({ status: 'done' })
 })

@@ -37,10 +37,11 @@ const isOver = ({ status }: Step): boolean => status === 'done' || status === 's
 /** Whether a change can be cancelled before this step: it is the first step of a server, or a step of the whole cluster. */
 const isBoundary = (steps: readonly Step[], at: number): boolean => at === 0 || steps[at]!.node_id === null || steps[at - 1]!.node_id !== steps[at]!.node_id
 
-/** Ends the operation. Steps that are not over are skipped, except for the failed one. */
-async function end(turn: Turn, how: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> {
+/** Ends the operation. After a cancel, steps that are not over are skipped. `also` runs first, in the same transaction. */
+async function end(turn: Turn, how: 'done' | 'failed' | 'cancelled', reason: string | null, also?: (tx: Tx) => Promise<void>): Promise<void> {
   const { parts, operation, change, state } = turn
   await write(turn, async (tx) => {
+    await also?.(tx)
     if (how === 'cancelled')
       for (const step of operation.steps.filter((s) => !isOver(s)))
         await parts.operations.step(tx, operation.id, step.key, { status: 'skipped', reason: cancelled })
@@ -103,8 +104,10 @@ async function cancel(turn: Turn, at: number): Promise<Outcome | 'again' | 'go_o
 /** Fails the step and ends the operation. Drained servers run workload again if they can, else the reason says what to do. */
 async function fail(turn: Turn, step: Step, { reason, isUnharmed }: { reason: string; isUnharmed: boolean }): Promise<void> {
   const left = await resumeWorkload(turn, isUnharmed ? step.node_id : null)
-  await write(turn, (tx) => turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }))
-  await end(turn, 'failed', left === null ? reason : `${reason.replace(/\.$/, '')}. ${left}`)
+  // One transaction: after a crash in between, the failed step would run again without a retry.
+  await end(turn, 'failed', left === null ? reason : `${reason.replace(/\.$/, '')}. ${left}`, (tx) =>
+    turn.parts.operations.step(tx, turn.operation.id, step.key, { status: 'failed', reason }),
+  )
 }
 
 /** Takes the next step. Returns `again` if the operation continues at once. */
@@ -223,15 +226,16 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
   const { change, confirmed } = await argumentsOf(parts, state.row.id, operation)
   const view = await viewOf(parts, state, job.signal)
-  const plan = await planned(view, change)
-  const failed = plan.checks.find((c) => !c.ok)
-  if (failed) return endUnbegun('failed', `It did not begin: ${failed.message}`)
   try {
+    const plan = await planned(view, change)
+    const failed = plan.checks.find((c) => !c.ok)
+    if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
     await inFence(async (tx) => {
       await parts.operations.replaceSteps(tx, operation.id, stepsOf(plan))
       await beginIn(tx, system, view, { change, confirmed, operationId: operation.id })
     })
   } catch (error) {
+    // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of the cluster would begin.
     if (!(error instanceof Problem)) throw error
     return endUnbegun('failed', `It did not begin: ${error.message}`)
   }
@@ -246,7 +250,7 @@ const turnOf = async (parts: ClusterParts, job: Job, state: store.State, operati
   ...(await argumentsOf(parts, state.row.id, operation)),
 })
 
-/** One step of the running change or, if none runs, of the first scheduled change that may begin. */
+/** One step of the running change. Scheduled changes say what they wait for, are cancelled, and begin if none runs. */
 async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
   const carried = await parts.operations.allCarriedBy(parts.db, job)
   const state = await store.load(parts.db, job.key)
@@ -256,11 +260,15 @@ async function act(parts: ClusterParts, job: Job): Promise<Outcome | 'again'> {
     return undefined
   }
   const current = carried.find(({ operation }) => operation.id === state.row.operation_id)
-  if (current) return advance(await turnOf(parts, job, state, current.operation), current.isCancelled)
   const waits: number[] = []
-  for (const one of carried) {
+  for (const one of carried.filter((other) => other !== current)) {
     const next = await beginScheduled(parts, job, state, one)
     if (next === 'again') return 'again'
+    if (next) waits.push(next.againMs)
+  }
+  if (current) {
+    const next = await advance(await turnOf(parts, job, state, current.operation), current.isCancelled)
+    if (next === 'again') return next
     if (next) waits.push(next.againMs)
   }
   return waits.length === 0 ? undefined : { againMs: Math.min(...waits) }

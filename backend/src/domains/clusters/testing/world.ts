@@ -28,6 +28,8 @@ export interface ClusterWorld {
   readonly simulator: Simulator
   /** Stops the backend's reconcilers and its queries of servers. The simulated servers continue. */
   halt(): Promise<void>
+  /** Starts a second process with the same database and a clock of its own, which carries out work as well. */
+  beside(): Promise<{ readonly backend: Backend; readonly admin: SignedIn; stop(): Promise<void> }>
   readonly admin: SignedIn
   readonly datacenterId: string
   /** Confirmed servers in maintenance, in the simulator's order. */
@@ -121,23 +123,31 @@ export async function clusterWorld({
     scenario: { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: [talos], special },
   })
   const clock = testClock(Date.now())
-  const backend = await startBackend({
-    environment: {
-      STEELYARD_SIMULATE: String(servers),
-      STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
-      STEELYARD_SIMULATE_KEYS: keysFile,
-      ...environment,
-      IMAGE_FACTORY_URL: simulator.factory.url,
-    },
-    clock,
-    log,
-  })
+  const settings = {
+    STEELYARD_SIMULATE: String(servers),
+    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+    STEELYARD_SIMULATE_KEYS: keysFile,
+    ...environment,
+    IMAGE_FACTORY_URL: simulator.factory.url,
+  }
+  const backend = await startBackend({ environment: settings, clock, log })
   const driver = realTime(backend.platform.engine, clock)
   const contact = backend.domains.all.find((d) => d.name === 'servers')!
   await contact.start!()
   const halt = async () => void (await Promise.all([driver.stop(), contact.stop!()]))
+  const besides: { stop(): Promise<void> }[] = []
+  const beside: ClusterWorld['beside'] = async () => {
+    const own = testClock(Date.now())
+    const other = await startBackend({ beside: backend, environment: settings, clock: own, log })
+    const contacts = other.domains.all.find((d) => d.name === 'servers')!
+    const work = realTime(other.platform.engine, own)
+    await contacts.start!()
+    const stop = async () => void (await Promise.all([work.stop(), contacts.stop!()]))
+    besides.push({ stop })
+    return { backend: other, admin: await other.signIn({ role: 'admin' }), stop }
+  }
   afterAll(async () => {
-    await halt()
+    await Promise.all([halt(), ...besides.map((one) => one.stop())])
     await simulator.stop()
     await backend.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -197,6 +207,7 @@ export async function clusterWorld({
     backend,
     simulator,
     halt,
+    beside,
     admin,
     datacenterId,
     nodes,
