@@ -70,6 +70,19 @@ describe('calls', () => {
     ])
   })
 
+  test('the refusal of a change that needs a restart does not contain the difference, which has secrets', async () => {
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, {
+        applyConfiguration: () => {
+          throw new ConnectError("this config change can't be applied in immediate mode\ndiff: +  token: abcdef.secret", Code.InvalidArgument)
+        },
+      }),
+    )
+    const refused: unknown = await client.applyConfiguration('', { mode: 'no-reboot' }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ kind: 'invalid_argument', message: "this config change can't be applied in immediate mode" })
+    expect((refused as Error).cause).toBeUndefined()
+  })
+
   test('a reset names exactly what to wipe', async () => {
     let seen: unknown
     const { client } = await maintenance((router) =>

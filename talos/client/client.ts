@@ -51,6 +51,15 @@ const uploadBytes = 64 * 1024
 /** Deadline for calls that do real work on the machine, because these calls take longer than reads. */
 const workDeadlineMs = 60_000
 
+/**
+ * The error without the difference of the configurations, which contains secrets. Talos appends it to the refusal of a change that needs a restart
+ * (`v1alpha1_server.go`, CanApplyImmediate). The cause is left out as well, because it has the whole message.
+ */
+function withoutDifference(error: unknown): unknown {
+  const cut = error instanceof TalosError ? /^[\s\S]*in immediate mode/.exec(error.message) : null
+  return cut === null ? error : new TalosError((error as TalosError).kind, cut[0])
+}
+
 export function talosClient(connection: CallContext & { close: () => void; target: { host: string; port: number } }) {
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
@@ -116,12 +125,14 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     /**
      * Sends the machine a configuration, byte for byte. `auto` reboots if necessary. With `dryRun` nothing changes: `details` describes
      * what would change, and Talos returns no warnings. `details` contains all secrets, so it must not be shown.
-     * A refusal is `invalid_argument` with Talos's reasons, one per line.
+     * A refusal is `invalid_argument` with Talos's reasons, one per line. Talos adds the difference if the machine would have to restart; it is left out.
      */
     async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
       const mode = proto.ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof proto.ApplyConfigurationRequest_Mode]
       const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
-      const answer = await ask(machine.applyConfiguration, request, work(options))
+      const answer = await ask(machine.applyConfiguration, request, work(options)).catch((error: unknown) => {
+        throw withoutDifference(error)
+      })
       return {
         mode: enumWord(proto.ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
         warnings: answer.warnings.slice(0, maxItems).map((w) => messageText(w)),

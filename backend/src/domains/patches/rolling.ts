@@ -238,7 +238,7 @@ export function rolling(
 function undelivered(server: ServerFacts, error: unknown, signal: AbortSignal): { kind: 'refused' | 'needs_reboot' | 'silent'; reason: string } {
   if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
   if (!(error instanceof TalosError) || error.kind !== 'invalid_argument') return { kind: 'silent', reason: `${server.name} does not answer: ${error.message}` }
-  // This message contains the difference of the configurations, with secrets (Talos `v1alpha1_server.go`, CanApplyImmediate).
+  // Talos `v1alpha1_server.go`, CanApplyImmediate.
   if (error.message.includes('in immediate mode'))
     return { kind: 'needs_reboot', reason: `${server.name} must restart to apply its configuration, which the plan did not say: make a new plan` }
   return { kind: 'refused', reason: `${server.name} refuses the configuration: ${error.message}` }

@@ -140,7 +140,12 @@ export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResul
   }
   const { called_at: called } = recovery
   const isRefused = called !== null && seen.etcd?.state === 'Failed' && /snapshot/.test(seen.etcd.lastEvent?.message ?? '')
-  if (isRefused) return { failed: `etcd on ${m.name} refuses the snapshot: ${seen.etcd!.lastEvent!.message}` }
+  if (isRefused) {
+    // A retry would find the same refusal, because etcd is started from one upload only once.
+    return {
+      failed: `etcd on ${m.name} refuses the snapshot: ${seen.etcd!.lastEvent!.message.replace(/\.$/, '')}. Request the restore again, with another snapshot if this repeats`,
+    }
+  }
   if (called !== null && job.elapsedMs(called) < recoverAgainMs) return { waiting: `etcd was started on ${m.name}; waiting for its first member`, againMs: 500 }
   try {
     await job.effect('recover', () => talos(turn, m.node_id, (client) => client.bootstrap({ recover: true, signal: job.signal }), 60_000))
