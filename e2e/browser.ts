@@ -1,10 +1,11 @@
 /** A real browser, and the checks for every page: no error on the console, no violation of the content policy, no finding of axe. */
 import AxeBuilder from '@axe-core/playwright'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterEach, beforeEach, expect } from 'vitest'
+import { findTestBrowser } from '../tools/browsers.mjs'
 import { admin } from './installation.ts'
 import { watchSecrets } from './secrets.ts'
 
@@ -12,9 +13,7 @@ export const widths = [375, 744, 1280, 1920] as const
 export type Theme = 'dark' | 'light'
 
 export async function launch(): Promise<Browser> {
-  const executablePath = [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-    (p) => p && existsSync(p),
-  )
+  const executablePath = findTestBrowser()
   if (!executablePath) throw new Error('No browser found. Install it with: apt-get install chromium')
   return chromium.launch({
     executablePath,

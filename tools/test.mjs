@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findTestBrowser } from './browsers.mjs'
 import { startPostgres, systemPostgres } from './postgres.mjs'
 import { registerRows, unshown } from './specification.mjs'
 import { filesForAllStatements, prepareAll } from './statements.mjs'
@@ -114,7 +115,7 @@ if (process.env.TEST_DATABASE_URL) {
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
 
 suite('faults', node, vitest('--project', 'faults'))
-const browser = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path && existsSync(path))
+const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')
 

@@ -1,11 +1,9 @@
 /** Measures the bytes and requests with which a browser loads pages of the console. The program runs, so that no file can be forgotten. */
-import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import { findBrowser } from '../browsers.mjs'
 
 export function launch(): Promise<Browser> {
-  const executablePath = [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-    (p) => p && existsSync(p),
-  )
+  const executablePath = findBrowser()
   if (!executablePath) throw new Error('No browser found: apt-get install chromium, or set CHROME_PATH')
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] })
 }
