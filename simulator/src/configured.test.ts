@@ -34,7 +34,7 @@ test('only certificates of the cluster are accepted, and their roles limit the c
 test('a client certificate that is also valid for servers is refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
-  const { crt, key } = await issue(bundle.certs.os, {
+  const { crt, key } = issue(bundle.certs.os, {
     commonName: '',
     organizations: ['os:admin'],
     usages: ['serverAuth', 'clientAuth'],

@@ -111,20 +111,20 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
  * (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf with a different identifier. If the authority's certificate has none,
  * a new identifier is computed.
  */
-export async function authorityKeyId(issuer: X509.X509Certificate): Promise<X509.Extension> {
+async function authorityKeyId(issuer: X509.X509Certificate): Promise<X509.Extension> {
   const x509 = await library()
   const own = issuer.getExtension(x509.SubjectKeyIdentifierExtension)
   return own === null ? x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new x509.AuthorityKeyIdentifierExtension(own.keyId)
 }
 
 /** A random serial number of 128 bits, positive and of full length in DER. */
-export function serialNumber(): string {
+function serialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x3f) | 0x40
   return bytes.toString('hex')
 }
 
-export function nameOf(subject: Subject): X509.JsonName {
+function nameOf(subject: Subject): X509.JsonName {
   return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), ...(subject.commonName === undefined ? [] : [{ CN: [subject.commonName] }])]
 }
 

@@ -33,7 +33,7 @@ export const openKubernetes = async (machine: Machine): Promise<void> => {
       ...'localhost 127.0.0.1 kubernetes kubernetes.default kubernetes.default.svc kubernetes.default.svc.cluster.local'.split(' '),
       addressOf(cluster.serviceSubnet, 1),
     ]
-    const identity = await issue(cluster.ca!, {
+    const identity = issue(cluster.ca!, {
       commonName: 'kube-apiserver',
       organizations: ['kube-master'],
       names,

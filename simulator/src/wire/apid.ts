@@ -90,7 +90,7 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
     machine.journal.kernel(`[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`)
     return
   }
-  const identity = node.role === 'controlplane' ? await ownIdentity(machine) : await identityFromTrustd(machine, signal)
+  const identity = node.role === 'controlplane' ? ownIdentity(machine) : await identityFromTrustd(machine, signal)
   if (signal.aborted) return
   machine.identity = Promise.resolve(identity)
   machine.mode = 'secured'
@@ -113,7 +113,7 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
     void renewFromTrustd(machine, bootId, trusted)
     return
   }
-  const identity = await ownIdentity(machine)
+  const identity = ownIdentity(machine)
   // The machine may have restarted in the meantime, even into maintenance.
   if (machine.bootId !== bootId || machine.mode !== 'secured') return
   machine.identity = Promise.resolve(identity)
@@ -128,7 +128,7 @@ const renewFromTrustd = async (machine: Machine, bootId: string, trusted: string
   machine.ports.apid.renew()
 }
 
-const ownIdentity = (machine: Machine): Promise<ServerIdentity> =>
+const ownIdentity = (machine: Machine): ServerIdentity =>
   issue(machine.config!.node!.talosCa!, {
     commonName: machine.hostname,
     names: machine.ownNames,

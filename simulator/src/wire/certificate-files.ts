@@ -38,7 +38,7 @@ export const certificateText = async (machine: Machine, path: string): Promise<s
   const authorities = JSON.stringify(machine.config?.node && [machine.config.node.cluster.ca?.crt, machine.config.node.cluster.aggregatorCa?.crt])
   if (files?.boot !== machine.bootId || files.authorities !== authorities) known.set(machine, (files = { boot: machine.bootId, authorities, texts: new Map() }))
   const leaf = { commonName: machine.hostname, names: machine.ownNames, usages: ['serverAuth', 'clientAuth'] as const, lifetimeMs: YEAR_MS, now: machine.now() }
-  const sign = () =>
+  const sign = async () =>
     signer ? issue(signer, leaf) : createAuthority({ kind: 'p256', subject: { commonName: machine.hostname }, now: new Date(leaf.now), lifetimeMs: YEAR_MS })
   const made = files.texts.get(path) ?? sign().then(({ crt }) => `${crt.trimEnd()}\n`)
   files.texts.set(path, made)

@@ -1,28 +1,26 @@
-import 'reflect-metadata'
 import { X509Certificate } from 'node:crypto'
-import { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { expect, test } from 'vitest'
-import { generateKey, signingKeys } from '#talos/pki/keys.ts'
-import { createRequest, issue, signRequest } from './certificates.ts'
+import { createAuthority } from '#talos/pki/certificates.ts'
+import { createRequest, fingerprintOf, issue, signRequest } from './certificates.ts'
 
-test('a certificate contains the key identifier of its authority', async () => {
-  const key = await generateKey('ed25519')
-  const { privateKey, publicKey, algorithm } = signingKeys(key)
+test.each(['ed25519', 'p256'] as const)('certificates of an authority with a key of kind %s are signed by it and name its key identifier', async (kind) => {
   const now = Date.now()
-  const made = await X509CertificateGenerator.createSelfSigned({
-    name: 'O=talos',
-    notAfter: new Date(now + 86_400_000),
-    signingAlgorithm: algorithm,
-    keys: { privateKey, publicKey },
-    extensions: [
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
-      new BasicConstraintsExtension(true, undefined, true),
-      new SubjectKeyIdentifierExtension('00112233445566778899aabbccddeeff00112233'),
-    ],
-  })
-  const pair = { crt: made.toString('pem'), key }
+  const pair = await createAuthority({ kind, subject: { organizations: ['talos'] }, now: new Date(now) })
   const authority = new X509Certificate(pair.crt)
-  const own = await issue(pair, { commonName: 'node-1', names: ['node-1'], usages: ['serverAuth'], lifetimeMs: 3_600_000, now })
-  const signed = await signRequest(pair, (await createRequest(['node-2'])).csr, now)
-  expect([own.crt, signed].map((crt) => new X509Certificate(crt).checkIssued(authority))).toEqual([true, true])
+  const leaf = { commonName: 'node-1', organizations: ['os:admin'], names: ['node-1', '10.1.2.3', '::1', ''], lifetimeMs: 3_600_000, now }
+  const own = issue(pair, { ...leaf, usages: ['serverAuth', 'clientAuth'] })
+  const certificate = new X509Certificate(own.crt)
+  expect(certificate).toMatchObject({
+    subject: 'O=os:admin\nCN=node-1',
+    issuer: authority.subject,
+    subjectAltName: 'DNS:node-1, IP Address:10.1.2.3, IP Address:0:0:0:0:0:0:0:1',
+    keyUsage: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'],
+    ca: false,
+  })
+  expect(Date.parse(certificate.validTo)).toBe(Math.floor((now + leaf.lifetimeMs) / 1000) * 1000)
+  expect(own.fingerprint).toBe(fingerprintOf(own.crt))
+  const signed = new X509Certificate(await signRequest(pair, (await createRequest(['node-2'])).csr, now))
+  expect(signed.subjectAltName).toBe('DNS:node-2')
+  // `checkIssued` compares names and key identifiers, `verify` the signature.
+  for (const each of [certificate, signed]) expect([each.checkIssued(authority), each.verify(authority.publicKey)]).toEqual([true, true])
 })

@@ -1,10 +1,10 @@
 import 'reflect-metadata'
-import { createHash, webcrypto, X509Certificate as NodeCertificate } from 'node:crypto'
+import { createHash, createPublicKey, generateKeyPairSync, webcrypto, X509Certificate as NodeCertificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
-import { authorityKeyId, nameOf, serialNumber } from '#talos/pki/certificates.ts'
-import { generateKey, signingKeys, standardKey } from '#talos/pki/keys.ts'
+import { generateKey, readKey, signingKeys, standardKey } from '#talos/pki/keys.ts'
 import type { Pair } from '../config/node-config.ts'
+import { keyIdOf, type Leaf, type Signer, signLeaf } from './leaf.ts'
 
 x509.cryptoProvider.set(webcrypto)
 
@@ -12,70 +12,61 @@ const HOUR = 3_600_000
 const ED25519 = { name: 'Ed25519' }
 
 /** A certificate with its key, as PEM (the form that `tls` accepts), and the value that talosctl calls the certificate fingerprint. */
-export type ServerIdentity = Awaited<ReturnType<typeof issue>>
+export interface ServerIdentity {
+  readonly crt: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+const fingerprint = (spki: Uint8Array): string => createHash('sha256').update(spki).digest('base64')
 
 /** Base64 of SHA-256 over the leaf's SubjectPublicKeyInfo. */
-export const fingerprintOf = (pem: string): string =>
-  createHash('sha256')
-    .update(new NodeCertificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('base64')
+export const fingerprintOf = (pem: string): string => fingerprint(new NodeCertificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
 
-const alternatives = (names: readonly string[]): x509.SubjectAlternativeNameExtension =>
-  new x509.SubjectAlternativeNameExtension([...new Set(names)].filter((name) => name !== '').map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })))
-
-const authorities = new WeakMap<Pair, ReturnType<typeof openAuthority>>()
-
-const openAuthority = (pair: Pair) => {
-  if (pair.key === null) throw new Error('the certificate authority has no key here')
-  return { certificate: new x509.X509Certificate(pair.crt), ...signingKeys(pair.key) }
-}
-type Authority = ReturnType<typeof openAuthority>
+/** The authorities that have signed, by certificate and key. */
+const authorities = new Map<string, Signer>()
+const MOST_AUTHORITIES = 1000
 
 /** Throws if the pair has no key, doesn't parse, or uses an algorithm that Talos doesn't use. */
-const authorityOf = (pair: Pair): Authority => {
-  let found = authorities.get(pair)
-  if (!found) authorities.set(pair, (found = openAuthority(pair)))
+const authorityOf = (pair: Pair): Signer => {
+  if (pair.key === null) throw new Error('the certificate authority has no key here')
+  const both = pair.crt + pair.key
+  const known = authorities.get(both)
+  if (known) return known
+  const certificate = new x509.X509Certificate(pair.crt)
+  const key = readKey(pair.key)
+  // Throws for other keys.
+  signingKeys(pair.key)
+  const own = certificate.getExtension(x509.SubjectKeyIdentifierExtension)
+  const found = {
+    name: Buffer.from(certificate.subjectName.toArrayBuffer()),
+    keyId: own ? Buffer.from(own.keyId, 'hex') : keyIdOf(createPublicKey(key)),
+    key,
+  }
+  if (authorities.size >= MOST_AUTHORITIES) authorities.clear()
+  authorities.set(both, found)
   return found
 }
 
-export interface Leaf {
-  commonName: string
-  organizations?: readonly string[]
-  names?: readonly string[]
-  usages: readonly ('serverAuth' | 'clientAuth')[]
-  lifetimeMs: number
-  now: number
-}
-
-const sign = async (authority: Authority, publicKey: webcrypto.CryptoKey, leaf: Leaf): Promise<string> => {
-  const extensions: x509.Extension[] = [
-    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-    new x509.ExtendedKeyUsageExtension(leaf.usages.map((usage) => x509.ExtendedKeyUsage[usage])),
-    new x509.BasicConstraintsExtension(false, undefined, true),
-    await authorityKeyId(authority.certificate),
-  ]
-  if (leaf.names && leaf.names.length > 0) extensions.push(alternatives(leaf.names))
-  const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
-    issuer: authority.certificate.subjectName.toJSON(),
-    subject: nameOf({ commonName: leaf.commonName || undefined, organizations: leaf.organizations }),
-    notBefore: new Date(leaf.now - 10_000),
-    notAfter: new Date(leaf.now + leaf.lifetimeMs),
-    signingAlgorithm: authority.algorithm,
-    signingKey: authority.privateKey,
-    publicKey,
-    extensions,
-  })
-  return certificate.toString('pem')
+/** A new key pair of a leaf: the public key as SPKI in DER, the private key as PEM, and the fingerprint. */
+export const leafKey = (kind: 'ed25519' | 'ec') => {
+  const publicKeyEncoding = { type: 'spki', format: 'der' } as const
+  const { publicKey, privateKey } =
+    kind === 'ed25519'
+      ? generateKeyPairSync('ed25519', { publicKeyEncoding, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding: { type: 'sec1', format: 'pem' } })
+  return { publicKey, key: privateKey, fingerprint: fingerprint(publicKey) }
 }
 
 /** Generates a key pair with a certificate of this authority. */
-export const issue = async (ca: Pair, leaf: Leaf) => {
+export const issue = (ca: Pair, leaf: Leaf): ServerIdentity => {
   const authority = authorityOf(ca)
-  const key = standardKey(await generateKey(authority.algorithm.name === ED25519.name ? 'ed25519' : 'p256'))
-  const crt = await sign(authority, signingKeys(key).publicKey, leaf)
-  return { crt, key, fingerprint: fingerprintOf(crt) }
+  const { publicKey, ...own } = leafKey(authority.key.asymmetricKeyType === 'ed25519' ? 'ed25519' : 'ec')
+  return { crt: signLeaf(authority, publicKey, leaf), ...own }
 }
+
+const alternatives = (names: readonly string[]): x509.SubjectAlternativeNameExtension =>
+  new x509.SubjectAlternativeNameExtension([...new Set(names)].filter((name) => name !== '').map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value })))
 
 /** The certificate request of a worker to trustd. */
 export const createRequest = async (names: readonly string[]): Promise<{ csr: string; key: string }> => {
@@ -95,6 +86,5 @@ export const signRequest = async (ca: Pair, csr: string, now: number): Promise<s
   if (!(await request.verify())) throw new Error('the certificate request has a wrong signature')
   const asked = request.extensions.find((extension) => extension instanceof x509.SubjectAlternativeNameExtension)
   const names = asked?.names.items.map((name) => name.value) ?? []
-  const authority = authorityOf(ca)
-  return sign(authority, await request.publicKey.export(ED25519, ['verify']), { commonName: '', names, usages: ['serverAuth'], lifetimeMs: 24 * HOUR, now })
+  return signLeaf(authorityOf(ca), Buffer.from(request.publicKey.rawData), { commonName: '', names, usages: ['serverAuth'], lifetimeMs: 24 * HOUR, now })
 }

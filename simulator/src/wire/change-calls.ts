@@ -137,7 +137,7 @@ export const changeCalls: MachineCalls = {
     onControlPlane(machine, 'generate client configuration')
     const node = machine.config!.node!
     const wanted = roles.filter((role) => /^os:(admin|operator|reader|etcd:backup)$/.test(role))
-    const { crt, key } = await issue(node.talosCa!, {
+    const { crt, key } = issue(node.talosCa!, {
       commonName: '',
       organizations: wanted,
       usages: ['clientAuth'],

@@ -164,7 +164,7 @@ const YEAR_MS = 365 * 24 * 3_600_000
 /** Generates an admin kubeconfig from the cluster's Kubernetes authority (Talos: pkg/kubeconfig/generate.go). */
 const adminKubeconfig = async (machine: Machine): Promise<string> => {
   const { cluster } = machine.config!.node!
-  const { crt, key } = await issue(cluster.ca!, {
+  const { crt, key } = issue(cluster.ca!, {
     commonName: 'admin',
     organizations: ['system:masters'],
     usages: ['clientAuth'],

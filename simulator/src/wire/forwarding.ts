@@ -121,7 +121,7 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
     const identity = issue(ca, { commonName: '', organizations: ['os:impersonator'], usages: ['clientAuth'], lifetimeMs: DAY_MS, now: machine.now() })
     connections.set(config, (own = { identity, transports: new Map() }))
   }
-  const { crt, key } = await own.identity
+  const { crt, key } = own.identity
   let transport = own.transports.get(address)
   if (!transport) {
     const baseUrl = `https://${address}:${API_PORT}`

@@ -44,7 +44,7 @@ export const openTrustd = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
   await machine.ports.trustd.open(async () => {
     // Read the configuration again here, because the authority may have changed.
-    const identity = await issue(machine.config!.node!.talosCa!, {
+    const identity = issue(machine.config!.node!.talosCa!, {
       commonName: machine.hostname,
       names: machine.ownNames,
       usages: ['serverAuth'],

@@ -13,7 +13,7 @@ import { schedule } from './scheduler.ts'
 
 const NODES = builtIn('nodes')
 /** Shortest pause between two rounds, in milliseconds of real time. */
-const SHORTEST_MS = 50
+const SHORTEST_MS = 100
 /** Maximum number of passes per round. A round ends when nothing changes any more, which takes a few passes. */
 const MOST_STEPS = 8
 
