@@ -15,6 +15,9 @@ const room = (name: string, more: object = {}) => ({
   },
 })
 
+/** For rooms whose files leave nothing behind: a worker loads the modules once, not again for each file. */
+const shared = { isolate: false }
+
 /** Files that take longest, in this order. */
 const long = [
   'screens.e2e',
@@ -65,12 +68,12 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
-      room('contract'),
-      room('talos'),
+      room('contract', shared),
+      room('talos', shared),
       room('conformance', { testTimeout: 120_000 }),
       room('simulator'),
       room('backend', { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts'] }),
-      room('cli'),
+      room('cli', shared),
       room('tools'),
       // Tests that kill real processes. Each file starts its own installation and mostly waits for it.
       {
@@ -88,7 +91,7 @@ export default defineConfig({
           expect: { poll: { timeout: 10_000 } },
         },
       },
-      { ...room('console'), test: { ...room('console').test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
+      { ...room('console'), test: { ...room('console', shared).test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
     ],
   },
 })

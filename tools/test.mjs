@@ -83,7 +83,7 @@ const rooms = ['contract', 'tools', 'talos', 'conformance', 'simulator', 'consol
 if (rooms.length > 0) suite(rooms.join(', '), node, vitest('--maxWorkers', '3', ...rooms.flatMap((room) => ['--project', room])))
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
-// Three workers on two processors, because many of these tests wait for simulated machines and use no processor time meanwhile.
+// Three workers on two processors, here and for the faults, because many of these tests wait for simulated machines and use no processor time meanwhile.
 const onEmbedded = suite('backend', node, vitest('--project', 'backend', '--maxWorkers', '3'), { TEST_STATEMENTS: statements })
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
@@ -114,7 +114,7 @@ if (process.env.TEST_DATABASE_URL) {
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
 
-suite('faults', node, vitest('--project', 'faults'))
+suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '3'))
 const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')
