@@ -64,12 +64,16 @@ test('the line about the database names alarms before unused space', () => {
 
 test('a line names the change that settles it: a restore without a majority, a replacement with one, and a removal by force if etcd is full', () => {
   const dead = { healthy: null, reason: 'no answer', node_id: 'n' }
+  const snapshot = { id: 's', taken_at: null, verified_at: null, size_bytes: null, store: 'disk' }
+  const apiOf = (members: readonly EtcdMemberHealth[]) => [{ node_id: 'n', name: 'cp-1', ready: members.length === 1, reason: null }]
   const helps = (...members: EtcdMemberHealth[]) =>
-    linesOf({ ...whole, ...etcd(...members) }, quiet)
+    linesOf({ ...whole, snapshot, kubernetes_api: apiOf(members), ...etcd(...members) }, quiet)
       .find((l) => l.topic === 'etcd')!
       .remedies.map((r) => r.change)
   expect(helps(member(1), member(2), member(3, dead))).toEqual(['replace'])
   expect(helps(member(1), member(2, dead), member(3, dead))).toEqual(['restore'])
+  // The machine of a single member can't be asked, while its API server is ready.
+  expect(helps(member(1, dead))).toEqual([])
   expect(helps(member(1, { alarms: ['nospace'] }), member(2), member(3, dead))).toEqual(['shrink'])
   expect(helps(member(1, { alarms: ['nospace'] }), member(2), member(3, { ...dead, healthy: false }))).toEqual([])
   expect(say('database', etcd(member(1, { alarms: ['nospace'] }), member(2), member(3, dead)))).toContain(

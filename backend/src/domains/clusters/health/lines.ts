@@ -28,12 +28,14 @@ interface Around {
 
 export function linesOf(health: Omit<ClusterHealth, 'lines' | 'at'>, { saved, ...around }: Around): Line[] {
   const line = (topic: HealthTopic, { remedies = [], ...said }: Said): Line => ({ topic, ...said, remedies: [...remedies] })
-  const { members } = health.etcd
+  // While an API server is ready, etcd has its majority, and a restore would lose data.
+  const restoring = health.snapshot !== null && !health.kubernetes_api.some((a) => a.ready) ? [remedy('restore')] : []
+  const state = { members: health.etcd.members, restoring }
   return [
-    line('etcd', etcd(health.etcd)),
+    line('etcd', etcd(health.etcd, state)),
     line('database', database(health.etcd)),
-    line('kubernetes_api', api(health.kubernetes_api, members)),
-    line('nodes', nodes(health.nodes, members, around)),
+    line('kubernetes_api', api(health.kubernetes_api, state)),
+    line('nodes', nodes(health.nodes, state, around)),
     line('configuration', drift(health.drift)),
     line('snapshot', saved),
     line('talos', version(health.versions, 'talos')),
@@ -46,15 +48,21 @@ const votersOf = (members: readonly EtcdMemberHealth[]) => members.filter((m) =>
 /** The members that are not healthy, and whether their machines answer. */
 const illOf = (members: readonly EtcdMemberHealth[]) => votersOf(members).flatMap((m) => (m.healthy === true ? [] : [{ ...m, answers: m.healthy !== null }]))
 
+interface State {
+  readonly members: readonly EtcdMemberHealth[]
+  /** The restore, if there is a snapshot and no API server is ready. */
+  readonly restoring: readonly Remedy[]
+}
+
 /** What to do about servers that are down: without a majority of etcd only a restore helps, and an etcd that is full takes no new server. */
-function replacing(members: readonly EtcdMemberHealth[], down: readonly { readonly node_id: string | null; readonly name: string }[]): Remedy[] {
+function replacing({ members, restoring }: State, down: readonly { readonly node_id: string | null; readonly name: string }[]): readonly Remedy[] {
   const [ill, voters] = [illOf(members), votersOf(members)]
-  if (members.length > 0 && ill.length * 2 >= voters.length) return [remedy('restore')]
+  if (members.length > 0 && ill.length * 2 >= voters.length) return restoring
   return isFull(members) ? settleFull(ill).remedies : [remedy('replace', down)]
 }
 
-function etcd({ members, reason }: ClusterHealth['etcd']): Said {
-  if (reason !== null) return withoutMembers(members, reason)
+function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
+  if (reason !== null) return withoutMembers(state, reason)
   const voters = votersOf(members)
   const ill = illOf(members)
   const majority = Math.floor(voters.length / 2) + 1
@@ -66,7 +74,7 @@ function etcd({ members, reason }: ClusterHealth['etcd']): Said {
     return {
       state: 'problem',
       message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}`,
-      remedies: replacing(members, ill),
+      remedies: replacing(state, ill),
     }
   }
   const outside = members.filter((m) => m.id === null)
@@ -83,11 +91,10 @@ function etcd({ members, reason }: ClusterHealth['etcd']): Said {
 }
 
 /** No control plane reports the members: none answers, or etcd has lost its majority on those that do. */
-function withoutMembers(members: readonly EtcdMemberHealth[], reason: string): Said {
+function withoutMembers({ members, restoring: remedies }: State, reason: string): Said {
   const silent = members.filter((m) => m.healthy === null)
   const answering = members.filter((m) => m.healthy !== null)
   const who = silent.length === 0 ? '' : `${namesOf(silent)} ${silent.length === 1 ? 'does' : 'do'} not answer${because(silent[0]!.reason)}.`
-  const remedies = [remedy('restore')]
   if (answering.length === 0) return { state: 'unknown', message: who === '' ? `${reason}.` : `${reason}. ${who}`, remedies }
   const why = answering.find((m) => m.reason !== null)
   return {
@@ -156,7 +163,7 @@ export function snapshotSaid(
 
 const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
-function api(items: ClusterHealth['kubernetes_api'], members: readonly EtcdMemberHealth[]): Said {
+function api(items: ClusterHealth['kubernetes_api'], state: State): Said {
   if (items.length === 0) return { state: 'unknown', message: 'No control plane has joined yet.' }
   const down = items.filter((i) => !i.ready)
   if (down.length === 0) return { state: 'ok', message: items.length === 1 ? 'The API server is ready.' : `All ${items.length} API servers are ready.` }
@@ -164,7 +171,7 @@ function api(items: ClusterHealth['kubernetes_api'], members: readonly EtcdMembe
   return {
     state: 'problem',
     message: all ? `No API server is ready${because(down[0]!.reason)}.` : `The API server of ${namesOf(down)} is not ready${because(down[0]!.reason)}.`,
-    remedies: replacing(members, down),
+    remedies: replacing(state, down),
   }
 }
 
@@ -178,7 +185,7 @@ function leftCordoned(items: readonly Node[], { cordoned, isChanging }: Omit<Aro
   return `${listed(names)} ${names.length === 1 ? 'stays' : 'stay'} cordoned after a change that failed. Retry the change, or run kubectl uncordon ${names.join(' ')}.`
 }
 
-function nodes(items: readonly Node[], members: readonly EtcdMemberHealth[], around: Omit<Around, 'saved'>): Said {
+function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved'>): Said {
   const unknown = items.filter((n) => n.ready === null)
   if (unknown.length > 0) return { state: 'unknown', message: `The Kubernetes API does not answer${because(unknown[0]!.reason)}.` }
   const ours = items.filter((n) => n.node_id !== null)
@@ -186,7 +193,7 @@ function nodes(items: readonly Node[], members: readonly EtcdMemberHealth[], aro
   const down = ours.filter((n) => n.ready === false)
   if (down.length > 0) {
     const message = `${namesOf(down)} ${down.length === 1 ? 'is' : 'are'} not Ready${because(down[0]!.reason)}.`
-    return { state: 'problem', message: left === '' ? message : `${message} ${left}`, remedies: replacing(members, down) }
+    return { state: 'problem', message: left === '' ? message : `${message} ${left}`, remedies: replacing(state, down) }
   }
   const strange = items.filter((n) => n.node_id === null)
   if (strange.length > 0)

@@ -4,7 +4,6 @@ import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
 import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../leave/etcd.ts'
-import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import type * as store from '../../store.ts'
 import { type ChangeView, check } from '../frame.ts'
@@ -67,7 +66,7 @@ export function quorumCheck(
   cluster: string,
 ): PlanCheck {
   const good = `etcd keeps its majority without ${listed(leavers.map((m) => m.name))}`
-  if (etcd === null) return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed`, good, [remedy('restore')])
+  if (etcd === null) return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed`, good)
   let members = etcd.members
   for (const { name } of leavers) {
     const verdict = canLeaveEtcd({ ...etcd, members }, name, cluster)

@@ -66,8 +66,8 @@ export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
   if (reports.some((r) => r.alarm === 'CORRUPT')) return [remedy('restore')]
   const down = reports.filter((r) => r.sizeBytes === null)
   if (reports.some((r) => r.alarm === 'NOSPACE')) return settleFull(down).remedies
-  if (down.length === 0) return []
-  return [remedy(down.length * 2 >= reports.length ? 'restore' : 'replace', down.length * 2 >= reports.length ? [] : down)]
+  // Without a majority no member can be removed.
+  return down.length === 0 || down.length * 2 >= reports.length ? [] : [remedy('replace', down)]
 }
 
 const problemsOf = (reports: readonly MemberReport[]): string =>
