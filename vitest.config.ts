@@ -15,7 +15,7 @@ const room = (name: string, more: object = {}) => ({
   },
 })
 
-/** For rooms whose files leave nothing behind: a worker loads the modules once, not again for each file. */
+/** For rooms whose modules keep no state: a worker loads them once, not again for each file. */
 const shared = { isolate: false }
 
 /** Files that take longest, in this order. */
@@ -91,7 +91,7 @@ export default defineConfig({
           expect: { poll: { timeout: 10_000 } },
         },
       },
-      { ...room('console'), test: { ...room('console', shared).test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
+      { ...room('console'), test: { ...room('console').test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
     ],
   },
 })
