@@ -118,7 +118,8 @@ export async function freshDatabase({ empty = false } = {}): Promise<{ connectio
       await client.end()
     }
   }
-  await admin(`create database ${name} template ${empty ? 'template0' : template}`)
+  // Copies files instead of writing them to the log (CREATE DATABASE, STRATEGY), which takes half the time.
+  await admin(`create database ${name} template ${empty ? 'template0' : template} strategy file_copy`)
   // First without force: PostgreSQL then waits five seconds for connections to close. With force, clients that are closing would get an error event.
   const drop = () => admin(`drop database if exists ${name}`).catch(() => admin(`drop database if exists ${name} with (force)`))
   return { connection: { ...connection, database: name }, drop }
