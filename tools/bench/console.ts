@@ -19,6 +19,8 @@ type PageCosts = Record<keyof typeof pageBudgets, { bytes: number; requests: num
 /** Signs in and opens each page as a browser without a cache does. */
 export async function pageCosts(browser: Browser, url: string, admin: { email: string; password: string }): Promise<PageCosts> {
   const page = await browser.newPage()
+  // A browser without a window has its mouse at the upper left corner, on the logo, and a link under the mouse loads its page in advance.
+  await page.addInitScript("addEventListener('pointerover', (event) => event.stopImmediatePropagation(), true)")
   let sent: { url: string; isScript: boolean }[] = []
   page.on('request', (request) => sent.push({ url: request.url(), isScript: request.resourceType() === 'script' }))
   const cost = async (path: string, isComplete: () => Promise<unknown>) => {
