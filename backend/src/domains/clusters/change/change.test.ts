@@ -83,6 +83,13 @@ describe('a scheduled change', () => {
     expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled', reason: 'Nothing was changed' })
   })
 
+  test('that a newer version of Steelyard cannot read ends when it is due, and says so', async () => {
+    const { operation } = (await admin.call(clusterChange, { params, body: { ...body, start: { at: new Date(Date.now() + 1_500).toISOString() } } })).answer!
+    const unread = JSON.stringify({ change: { kind: 'of another version' }, confirmed_disks: [] })
+    await world.backend.platform.pool.query('update operation set arguments = $2 where id = $1', [operation.id, unread])
+    expect(await world.ended(operation.id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^It did not begin: .*cannot read it/) as string })
+  })
+
   test('is refused if it waits for a maintenance window and the cluster has none', async () => {
     const called = await admin.call(clusterChange, { params, body: { ...body, start: { in_window: true } } })
     expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('has no maintenance window') as string })
