@@ -86,7 +86,6 @@ const around: Surroundings = {
   },
   memory: {
     collect: globalThis.gc && (() => globalThis.gc!({ type: 'major', execution: 'sync', flavor: 'last-resort' })),
-    tidy: globalThis.gc && (() => globalThis.gc!({ type: 'major', execution: 'sync' })),
     residentBytes: () => process.memoryUsage.rss(),
   },
   environment: process.env,

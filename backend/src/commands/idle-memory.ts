@@ -4,10 +4,8 @@
  * without a request.
  */
 export interface IdleMemory {
-  /** Collects garbage and returns the free memory to the system; undefined if Node runs without `--expose-gc`. */
+  /** Collects garbage; undefined if Node runs without `--expose-gc`. */
   readonly collect: (() => void) | undefined
-  /** Collects garbage in about 20 ms after a start, and keeps the free memory; undefined like `collect`. */
-  readonly tidy: (() => void) | undefined
   readonly residentBytes: () => number
 }
 
@@ -17,7 +15,7 @@ const quietMs = 2_000
 const growth = 1.02
 
 /** @param lastRequestAt monotonic time in ms. Returns a function that ends the checks. */
-export function returnIdleMemory({ collect, residentBytes }: Omit<IdleMemory, 'tidy'>, lastRequestAt: () => number): () => void {
+export function returnIdleMemory({ collect, residentBytes }: IdleMemory, lastRequestAt: () => number): () => void {
   if (!collect) return () => undefined
   let collected = 0
   const timer = setInterval(() => {

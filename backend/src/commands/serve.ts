@@ -155,8 +155,6 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
     // While the user signs in. If it fails, the list reads them itself.
     await domains.servers.prepareList().catch(() => undefined)
-    // Loading the program leaves so much garbage that V8 would otherwise begin its first full collection during the first list, which takes a third of its time.
-    around.memory.tidy?.()
   }
   // Starts after the app, because reading ten thousand servers would delay it by a second.
   if (reconciles) {

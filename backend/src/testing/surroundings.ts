@@ -19,7 +19,7 @@ export async function runCommand(
   const cwd = temporaryFolder('command')
   const code = await command({
     machine: testMachine,
-    memory: { collect: undefined, tidy: undefined, residentBytes: () => 0 },
+    memory: { collect: undefined, residentBytes: () => 0 },
     environment,
     cwd,
     home: cwd,
