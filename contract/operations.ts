@@ -166,7 +166,7 @@ export const begun = z.object({ operation: Operation })
 const ended: ReadonlySet<OperationStatus> = new Set(['cancelled', 'failed', 'done'])
 export const hasEnded = (o: Pick<Operation, 'status'>): boolean => ended.has(o.status)
 /** Whether the operation waits for its time or for the maintenance window, and has not begun. */
-export const isScheduled = (o: Pick<Operation, 'status' | 'started_at' | 'starts_at' | 'in_window'>): boolean =>
+export const isScheduled = (o: Pick<Operation, 'status' | 'in_window'> & { readonly started_at: unknown; readonly starts_at?: unknown }): boolean =>
   !hasEnded(o) && o.started_at === null && (Boolean(o.starts_at) || o.in_window === true)
 
 export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {

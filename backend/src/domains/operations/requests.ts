@@ -2,7 +2,7 @@
 import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
-import { canCancelOperation, canRetryOperation, type Operation, type operationRetryDisks, operationTable } from '#contract/operations.ts'
+import { canCancelOperation, canRetryOperation, isScheduled, type Operation, type operationRetryDisks, operationTable } from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
 import { type Verdict, yes } from '#contract/rule.ts'
 import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/servers/disks.ts'
@@ -44,9 +44,6 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
   demand(mayChange(caller, row), 'forbidden')
   return row
 }
-
-/** Whether the operation is scheduled and has not begun, so that other operations may run meanwhile. */
-const isScheduled = (o: store.OperationRow): boolean => o.started_at === null && (o.starts_at !== null || o.in_window)
 
 export function requests({ db, clock, record }: OperationParts, { wake, whole }: View) {
   const guards = new Map<string, RetryGuard>()
