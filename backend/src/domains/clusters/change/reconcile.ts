@@ -224,9 +224,14 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
     return waitFor(`Waits for the maintenance window: ${windowText(window)}`, untilMs(job, nextOpening(window, now)))
   const busy = await runningOn(parts, parts.db, state.row)
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
+  const asked = await argumentsOf(parts, state.row.id, operation).catch((error: unknown) => {
+    if (error instanceof z.core.$ZodError) return null
+    throw error
+  })
+  if (asked === null) return endUnbegun('failed', 'It did not begin: this version of Steelyard cannot read it any more. Plan the change again')
+  const { change, confirmed } = asked
   const view = await viewOf(parts, state, job.signal)
   try {
-    const { change, confirmed } = await argumentsOf(parts, state.row.id, operation)
     const plan = await planned(view, change)
     const failed = plan.checks.find((c) => !c.ok)
     if (failed) return await endUnbegun('failed', `It did not begin: ${failed.message}`)
@@ -236,8 +241,6 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
     })
   } catch (error) {
     // A plan that can't be made would otherwise be tried for ever, and no other scheduled change of the cluster would begin.
-    if (error instanceof z.core.$ZodError)
-      return endUnbegun('failed', 'It did not begin: this version of Steelyard cannot read it any more. Plan the change again')
     if (!(error instanceof Problem)) throw error
     return endUnbegun('failed', `It did not begin: ${error.message}`)
   }
