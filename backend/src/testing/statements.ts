@@ -44,8 +44,6 @@ if (folder) {
     return send.apply(this, args)
   } as typeof Client.prototype.query
   afterAll(() => {
-    // The next file may run in the same process.
-    Client.prototype.query = send as typeof Client.prototype.query
     const file = path.relative('.', expect.getState().testPath ?? '')
     writeFileSync(
       path.join(folder, `${file.replaceAll('/', '+')}.json`),

@@ -16,11 +16,10 @@ const silentOf = (reports: readonly MemberReport[]): string => listed(reports.fi
 function refusalOf(reports: readonly MemberReport[]): string {
   const silent = reports.filter((r) => r.sizeBytes === null)
   if (silent.length === 0) return ''
-  const { todo } = settleFull(silent)
-  const [first = '', ...rest] = reports.some((r) => r.alarm === 'NOSPACE')
-    ? todo
+  const todo = reports.some((r) => r.alarm === 'NOSPACE')
+    ? settleFull(silent).todo
     : `bring ${namesOf(silent)} back, or replace ${silent.length === 1 ? 'it' : 'them'}`
-  return `${silentOf(reports)}. ${first.toUpperCase()}${rest.join('')}`
+  return `${silentOf(reports)}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
 }
 
 /** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */
