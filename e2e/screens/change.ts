@@ -1,10 +1,9 @@
 /** Screens of a running cluster's health and of its changes. */
 import type { Page } from 'playwright-core'
+import { nowhere, press } from './acts.ts'
 import type { Screen } from './screens.ts'
 
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
 const plan = (page: Page) => page.getByRole('list', { name: 'What happens, in order' }).waitFor()
-const nowhere = '00000000-0000-4000-8000-000000000000'
 
 export const changeScreens: readonly Screen[] = [
   {

@@ -1,16 +1,7 @@
 /** Screens of clusters: their list, their creation, the page of a cluster, and its key and offer. */
 import type { Page } from 'playwright-core'
+import { dialog, nowhere, press, rowAction, table } from './acts.ts'
 import type { Screen } from './screens.ts'
-
-const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
-const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
-const nowhere = '00000000-0000-4000-8000-000000000000'
-
-async function rowAction(page: Page, row: string, item: string): Promise<void> {
-  await press(page, `Actions for ${row}`)
-  await page.getByRole('menuitem', { name: item }).click()
-}
 
 /** Goes through the steps of creating a cluster, up to `step`. `full`: name of a server with content on its disks, which joins the cluster. */
 async function creating(page: Page, step: 'servers' | 'review' | 'question', full: string): Promise<void> {

@@ -1,9 +1,9 @@
 /** Screens of images, join tokens and servers in trouble, with the data that they show. */
-import type { Page } from 'playwright-core'
 import { imageCreate, imageFactoryGet } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
-import { type Installation, until } from './installation.ts'
+import { type Installation, until } from '../installation.ts'
+import { dialog, press, rowAction, table } from './acts.ts'
 import type { Screen } from './screens.ts'
 
 /** Data of these screens, in addition to the data of screens.ts. */
@@ -40,15 +40,6 @@ export async function furnishJoining({ call, simulator }: Installation, twin: Se
     (await call(serverList, { query: {} })).items.find((s) => s.id === twin.id && s.identity.state === 'changed'),
   )
   return { image: { id: image.id, tokenName: token.name }, doubted, worker }
-}
-
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
-const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
-const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
-
-async function rowAction(page: Page, row: string, item: string): Promise<void> {
-  await press(page, `Actions for ${row}`)
-  await page.getByRole('menuitem', { name: item }).click()
 }
 
 export const joiningScreens: readonly Screen[] = [

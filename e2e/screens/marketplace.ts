@@ -1,7 +1,8 @@
 /** Screens of the marketplace, with the data that they show. */
 import type { Page } from 'playwright-core'
 import { type CapacityCommitment, ccCreate, ccGet, ccUpdate } from '#contract/marketplace/ccs.ts'
-import { type Installation, until } from './installation.ts'
+import { type Installation, until } from '../installation.ts'
+import { press, table } from './acts.ts'
 import type { Screen } from './screens.ts'
 
 export interface MarketplaceWorld {
@@ -35,11 +36,10 @@ export async function furnishMarketplace(
   return { commitment: named(committed), draft: named(draft) }
 }
 
-const table = (page: Page) => page.getByRole('table', { name: 'Commitments', exact: true }).waitFor()
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
+const commitments = (page: Page) => table(page, 'Commitments')
 
 export const marketplaceScreens: readonly Screen[] = [
-  { name: 'marketplace-ccs', path: '/marketplace', ready: table },
+  { name: 'marketplace-ccs', path: '/marketplace', ready: commitments },
   {
     name: 'marketplace-ccs-open',
     path: '/marketplace/ccs',
@@ -58,7 +58,7 @@ export const marketplaceScreens: readonly Screen[] = [
     path: '/marketplace/ccs?cu=1..',
     anew: true,
     async ready(page) {
-      await table(page)
+      await commitments(page)
       await press(page, /^(?:CU: 1 or more|Filters)/)
       await page.getByRole('form', { name: 'CU range' }).waitFor()
     },
@@ -67,7 +67,7 @@ export const marketplaceScreens: readonly Screen[] = [
     name: 'marketplace-cc-dialog',
     path: '/marketplace/ccs',
     async ready(page) {
-      await table(page)
+      await commitments(page)
       await press(page, 'Commit capacity')
       await page.getByRole('dialog', { name: 'Commit capacity' }).waitFor()
     },
@@ -76,7 +76,7 @@ export const marketplaceScreens: readonly Screen[] = [
     name: 'marketplace-cc-dialog-errors',
     path: '/marketplace/ccs',
     async ready(page) {
-      await table(page)
+      await commitments(page)
       await press(page, 'Commit capacity')
       const dialog = page.getByRole('dialog', { name: 'Commit capacity' })
       await dialog.getByLabel('Price').fill('1e400')

@@ -2,7 +2,8 @@
 import type { Page } from 'playwright-core'
 import { datacenterList } from '#contract/datacenters.ts'
 import { clusterSubnetsAssign, type NewSubnet, type Subnet, subnetCreate, subnetGet } from '#contract/network/subnets.ts'
-import { type Installation, until } from './installation.ts'
+import { type Installation, until } from '../installation.ts'
+import { table } from './acts.ts'
 import type { Screen } from './screens.ts'
 
 export interface NetworkWorld {
@@ -33,7 +34,6 @@ export async function furnishNetwork({ call }: Installation, cluster: { id: stri
   return { subnet, spare, six, wide }
 }
 
-const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).first().click()
 const map = (page: Page) => page.getByRole('grid', { name: /^Addresses of / })
 const form = '/infra/network/add-subnet?datacenter=PL-POZ-1'

@@ -1,11 +1,6 @@
 /** Screens of profile, admin, operations and audit. */
-import type { Page } from 'playwright-core'
+import { dialog, nowhere, press, table } from './acts.ts'
 import type { Screen } from './screens.ts'
-
-const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
-const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
-const nowhere = '00000000-0000-4000-8000-000000000000'
 
 export const peopleScreens: readonly Screen[] = [
   { name: 'invitation-over', path: '/auth/invite#used', signedOut: true, ready: (page) => page.getByText(/^This invitation was accepted already/).waitFor() },

@@ -1,12 +1,13 @@
 /** Every screen of the console and how to open it. `screens.e2e.ts` checks each and saves its picture. */
 import type { Page } from 'playwright-core'
-import { write } from './browser.ts'
-import { changeScreens } from './change-screens.ts'
-import { clusterScreens } from './cluster-screens.ts'
-import { joiningScreens, type JoiningWorld } from './joining-screens.ts'
-import { marketplaceScreens, type MarketplaceWorld } from './marketplace-screens.ts'
-import { networkScreens, type NetworkWorld } from './network-screens.ts'
-import { peopleScreens } from './people-screens.ts'
+import { write } from '../browser.ts'
+import { dialog, heading, nowhere, press, rowAction, table } from './acts.ts'
+import { changeScreens } from './change.ts'
+import { clusterScreens } from './cluster.ts'
+import { joiningScreens, type JoiningWorld } from './joining.ts'
+import { marketplaceScreens, type MarketplaceWorld } from './marketplace.ts'
+import { networkScreens, type NetworkWorld } from './network.ts'
+import { peopleScreens } from './people.ts'
 
 /** Data that the screens show, made by `furnish` in screens.e2e.ts. */
 export interface World extends JoiningWorld, MarketplaceWorld, NetworkWorld {
@@ -42,17 +43,6 @@ export interface Screen {
   mayLog?: RegExp
   /** The screen's menu closes when the window is resized, so the screen is opened again at each width. */
   anew?: true
-}
-
-const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
-const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
-const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
-const nowhere = '00000000-0000-4000-8000-000000000000'
-
-async function rowAction(page: Page, row: string, item: string): Promise<void> {
-  await press(page, `Actions for ${row}`)
-  await page.getByRole('menuitem', { name: item }).click()
 }
 
 export const screens: readonly Screen[] = [
