@@ -35,7 +35,7 @@ const authorityOf = (pair: Pair): Signer => {
   if (known) return known
   const certificate = new x509.X509Certificate(pair.crt)
   const key = readKey(pair.key)
-  // Throws for other keys.
+  // Throws for keys with which Talos signs no certificate.
   signingKeys(pair.key)
   const own = certificate.getExtension(x509.SubjectKeyIdentifierExtension)
   const found = {

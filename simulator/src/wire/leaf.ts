@@ -42,7 +42,8 @@ const extension = (kind: Buffer, value: Buffer, isCritical = false): Buffer => s
 const version = der(0xa0, der(0x02, Buffer.from([2])))
 /** Key usage: the first bit means digital signature. */
 const keyUsage = extension(OID.keyUsage, bits(Buffer.from([0x80]), 7), true)
-const isNoAuthority = extension(OID.basicConstraints, sequence(), true)
+/** The certificate is not that of an authority. */
+const basicConstraints = extension(OID.basicConstraints, sequence(), true)
 
 const addressBytes = (text: string): Buffer => {
   if (isIP(text) === 4) return Buffer.from(text.split('.').map(Number))
@@ -75,7 +76,7 @@ export const keyIdOf = (key: KeyObject): Buffer =>
     .update(key.export({ type: 'spki', format: 'der' }).subarray(key.asymmetricKeyType === 'ed25519' ? -32 : -65))
     .digest()
 
-/** Who signs. `name`: the authority's subject in DER. `keyId`: the bytes of its key identifier. */
+/** The authority that signs. `name`: the authority's subject in DER. `keyId`: the bytes of its key identifier. */
 export interface Signer {
   readonly name: Uint8Array
   readonly keyId: Uint8Array
@@ -112,7 +113,7 @@ export const signLeaf = (signer: Signer, publicKey: Uint8Array, leaf: Leaf): str
       sequence(
         keyUsage,
         extension(OID.extKeyUsage, sequence(...leaf.usages.map((usage) => USAGES[usage]))),
-        isNoAuthority,
+        basicConstraints,
         extension(OID.authorityKeyIdentifier, sequence(der(0x80, signer.keyId))),
         ...(names.length > 0 ? [extension(OID.subjectAltName, sequence(...names.map(alternative)))] : []),
       ),
