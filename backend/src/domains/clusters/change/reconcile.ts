@@ -190,12 +190,23 @@ async function skipGroup(turn: Turn, step: Step, waiting: string): Promise<void>
 
 const untilMs = (job: Job, at: Date): number => Math.min(longestSleepMs, Math.max(1_000, at.getTime() - job.now()))
 
-/** The operation's change and the confirmed disks, from its arguments. */
+/** Another version of Steelyard has stored the change in a form that this version doesn't know. */
+class Unreadable extends Problem {
+  constructor() {
+    super('transition_refused', 'This version of Steelyard cannot read the change. Start the version that began it: the change continues there')
+  }
+}
+
+/** The operation's change and the confirmed disks, from its arguments. @throws Unreadable */
 async function argumentsOf(parts: ClusterParts, clusterId: string, { id, kind }: Operation): Promise<Pick<Turn, 'change' | 'confirmed'>> {
   if (!isChange(kind)) throw new Error(`${kind} is no change of a cluster`)
-  const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(parts.db, id, kind)
-  const { sealed } = kindOf(operationTable[kind].change)
-  return { change: z.parse(ClusterChange, sealed ? await sealed.open(parts, parts.db, clusterId, change) : change), confirmed }
+  try {
+    const { change, confirmed_disks: confirmed } = await parts.operations.argumentsOf(parts.db, id, kind)
+    const { sealed } = kindOf(operationTable[kind].change)
+    return { change: z.parse(ClusterChange, sealed ? await sealed.open(parts, parts.db, clusterId, change) : change), confirmed }
+  } catch (error) {
+    throw error instanceof z.core.$ZodError ? new Unreadable() : error
+  }
 }
 
 /** Begins a scheduled change, or says why it can't begin. */
@@ -225,7 +236,7 @@ async function beginScheduled(parts: ClusterParts, job: Job, state: store.State,
   const busy = await runningOn(parts, parts.db, state.row)
   if (busy) return waitFor(`Waits until this operation has ended: ${operationTitle(busy)}`, waitsMs)
   const asked = await argumentsOf(parts, state.row.id, operation).catch((error: unknown) => {
-    if (error instanceof z.core.$ZodError) return null
+    if (error instanceof Unreadable) return null
     throw error
   })
   if (asked === null) return endUnbegun('failed', 'It did not begin: this version of Steelyard cannot read it any more. Plan the change again')
