@@ -61,7 +61,7 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
   expect(out).toMatch(/^etcd +ok +3 members, all healthy/m)
   expect(out).toMatch(/^Talos +attention +v1\.12\.11; v1\.13\.9 is offered\.$/m)
   expect(out).toContain(`What helps:\n  steelyard cluster upgrade-talos ${cluster.name} VERSION\n`)
-  expect(out).toMatch(/^cp-1 +yes +leader +3\.6\.12 .*MB/m)
+  expect(out).toMatch(/^cp-1 +yes +leader +3\.6\.12 +22\.9 MiB +11\.4 MiB/m)
   expect(out).toMatch(/^cp-1 +control plane +yes +yes +1\.36\.3 +v1\.13\.9 +4/m)
   expect(JSON.parse((await cli.run(`cluster health ${cluster.name} --json`)).out)).toEqual(healthy)
 

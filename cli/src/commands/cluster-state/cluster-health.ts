@@ -3,7 +3,7 @@ import { type Command, objectCommand } from '../../command.ts'
 import * as noun from '../../nouns.ts'
 import { table } from '../../table.ts'
 import type { Colour, Terminal } from '../../terminal.ts'
-import { disk, words } from '../../text.ts'
+import { memory, words } from '../../text.ts'
 import { remedyCommands } from '../cluster-changes/remedies.ts'
 
 const colours: Readonly<Record<HealthState, Colour>> = { ok: 'green', attention: 'yellow', problem: 'red', unknown: 'yellow' }
@@ -35,8 +35,8 @@ const healthText = (terminal: Terminal, cluster: string, { lines, etcd, nodes }:
         { title: 'HEALTHY', text: (m) => yesNo(m.healthy), colour: (m) => colourOf(m.healthy) },
         { title: 'ROLE', text: (m) => (m.id === null ? 'no member' : m.learner === true ? 'learner' : m.leader === true ? 'leader' : 'voter') },
         { title: 'VERSION', text: (m) => m.version ?? '' },
-        { title: 'SIZE', text: (m) => (m.size_bytes === null ? '' : disk(m.size_bytes)), right: true },
-        { title: 'IN USE', text: (m) => (m.in_use_bytes === null ? '' : disk(m.in_use_bytes)), right: true },
+        { title: 'SIZE', text: (m) => (m.size_bytes === null ? '' : memory(m.size_bytes)), right: true },
+        { title: 'IN USE', text: (m) => (m.in_use_bytes === null ? '' : memory(m.in_use_bytes)), right: true },
         { title: 'ALARMS', text: (m) => m.alarms?.join(', ') ?? 'unknown' },
         { title: 'REASON', text: (m) => m.reason ?? '' },
       ],

@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { EtcdMemberHealth, NodeHealth } from '#contract/clusters/health.ts'
 import { paths } from '../../../lib/paths.ts'
-import { disk } from '../../../lib/units.ts'
+import { memory } from '../../../lib/units.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { Badge, StatusReason } from '../../../ui/feedback/Status.tsx'
 import { columns, DataTable } from '../../../ui/table/DataTable.tsx'
@@ -13,7 +13,7 @@ import { CertificatesTable } from './CertificatesTable.tsx'
 import HealthLines from './HealthLines.tsx'
 
 const unknown = <span className="t3">Unknown</span>
-const bytes = (size: number | null): ReactNode => (size === null ? unknown : disk(size))
+const bytes = (size: number | null): ReactNode => (size === null ? unknown : memory(size))
 
 const ofServer = ({ node_id, name }: { node_id: string | null; name: string }): ReactNode =>
   node_id === null ? name : <a href={paths.server(node_id)}>{name}</a>
