@@ -24,10 +24,12 @@ export const forChanges = (parts: SnapshotParts) => {
         throw new Problem('transition_refused', 'The snapshot has been removed or is damaged: choose another one')
     },
 
-    /** The store for a snapshot on request, with its name: the given one, that of the schedule, or the only one. @throws Problem not_found, invalid */
+    /** The store for a snapshot on request, with its name: the given one, that of the schedule, or the only one. @throws Problem not_found, transition_refused */
     async storeFor(on: Db | Tx, clusterId: string, given: string | undefined): Promise<{ id: string; name: string }> {
-      const id = given ?? (await store.schedule(on, clusterId))?.store_id ?? (await stores.only(on))
-      if (id === undefined) throw new Problem('transition_refused', 'Choose a store: the cluster has no schedule, and there is not exactly one store')
+      const planned = given ?? (await store.schedule(on, clusterId))?.store_id
+      const [id, another] = planned === undefined ? await stores.someIds(on) : [planned]
+      if (id === undefined) throw new Problem('transition_refused', 'There is no store yet: an admin can add one, in the console or by steelyard store add')
+      if (another !== undefined) throw new Problem('transition_refused', 'Choose a store: there are several, and the cluster has no schedule')
       const name = await stores.named(on, id)
       if (name === undefined) throw new Problem('not_found', `There is no store ${id}`)
       return { id, name }

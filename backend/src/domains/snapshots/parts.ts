@@ -10,7 +10,7 @@ import * as store from './store.ts'
 
 export interface SnapshotParts extends Platform {
   readonly clusters: ForSnapshots
-  readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'only' | 'named'>
+  readonly stores: Pick<Stores, 'open' | 'hold' | 'note' | 'someIds' | 'named'>
 }
 
 /** Queue of snapshots; the key is `<cluster id>/<snapshot id>`, so that pausing a cluster's work after a restore of Steelyard also pauses its snapshots. */

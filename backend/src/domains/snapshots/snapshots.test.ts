@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { clusterChange } from '#contract/clusters/changes/changes.ts'
 import {
   type Snapshot,
   snapshotDownload,
@@ -102,6 +103,8 @@ test('a snapshot is read from a follower, encrypted and read back; its download 
 })
 
 test('a snapshot in a bucket is ready, can be verified again, and is found damaged once a byte has changed', async () => {
+  const unnamed = await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: { kind: 'snapshot' } } })
+  expect(unnamed.problem?.error).toBe('Choose a store: there are several, and the cluster has no schedule')
   const snapshot = await take(bucket)
   expect(snapshot).toMatchObject({ status: 'ready', store: { name: 'offsite' } })
   const verify = async () => (await admin.call(snapshotVerify, { params: { id: snapshot.id } })).answer!

@@ -252,11 +252,8 @@ export function stores({ db, clock, record, tell, config, vault, uses, newestFil
       return { name: row.name, ...openWith(row, await secretOf(db, row)) }
     },
 
-    /** The id of the only store; undefined if there are none or several. */
-    only: async (on: Db | Tx): Promise<string | undefined> => {
-      const ids = await store.someIds(on)
-      return ids.length === 1 ? ids[0] : undefined
-    },
+    /** Ids of at most two stores: whether there are none, one or several. */
+    someIds: (on: Db | Tx): Promise<string[]> => store.someIds(on),
 
     /** The store's name; undefined if there is no such store. */
     named: async (on: Db | Tx, id: string): Promise<string | undefined> => (await store.find(on, id))?.name,

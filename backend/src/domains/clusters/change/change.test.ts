@@ -63,6 +63,11 @@ test('a change is refused while an operation runs on a server, and the refusal n
   await world.ended(answer!.operation.id)
 })
 
+test('a snapshot without any store is refused, and says who adds one', async () => {
+  const called = await admin.call(clusterChange, { params, body: { change: { kind: 'snapshot' } } })
+  expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringMatching(/^There is no store yet: an admin can add one/) as string })
+})
+
 test('a change with an outdated digest of its plan is refused', async () => {
   const called = await admin.call(clusterChange, { params, body: { ...body, seen: '0'.repeat(64) } })
   expect(called.problem).toMatchObject({ code: 'stale' })

@@ -88,7 +88,7 @@ export function checkPath({ state }: ChangeView, looked: readonly Looked[], vers
     kubernetes: [state.row.kubernetes_version, ...looked.map(({ m }) => versionOf(m.images?.kubelet) ?? state.row.kubernetes_version)],
   })
   const fine = `Every server can be upgraded to Talos ${version}, which supports Kubernetes ${state.row.kubernetes_version}`
-  return checkAll('path', [...problems.talos, ...problems.kubernetes], fine)
+  return checkAll('path', [...new Set([...problems.talos, ...problems.kubernetes])], fine)
 }
 
 /**
