@@ -163,7 +163,8 @@ try {
       ? `Images are made by ${ownFactory}`
       : `The image factory is simulated too (${simulated}): its images boot simulated servers only. IMAGE_FACTORY_URL names a real one`,
   )
-  for (const { child, ended } of children) void ended.then((code) => stopping ?? (say(`${child.spawnargs[2]} ended unexpectedly with ${code}`), stop(1)))
+  for (const { child, ended } of children)
+    void ended.then((code) => stopping ?? (say(`${child.spawnargs[1 + nodeFlags.length]} ended unexpectedly with ${child.signalCode ?? code}`), stop(1)))
   if (dev) {
     const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/, { STEELYARD_API: url })
     children.push(console_)
