@@ -62,14 +62,25 @@ function bodyOf(operation: Operation, given: unknown): unknown {
   return undefined
 }
 
+const parsed = new WeakMap<object, { readonly operation: Operation; readonly query: unknown }>()
+
+/** `values` is the same object for the same query as before (`queryOf`), so it needn't be parsed again. */
+function queryIn(operation: Operation, values: object): unknown {
+  const known = parsed.get(values)
+  if (known?.operation === operation) return known.query
+  const query = z.safeParse(operation.query, values)
+  if (!query.success) throw unreadable(query.error.issues)
+  parsed.set(values, { operation, query: Object.freeze(query.data) })
+  return query.data
+}
+
 function read<O extends Operation>(operation: O, request: FastifyRequest): Input<O> {
   const params = z.safeParse(operation.params, request.params ?? {})
   if (!params.success) throw nothing(operation, request.params, params.error.issues)
-  const query = z.safeParse(operation.query, request.query ?? {})
-  if (!query.success) throw unreadable(query.error.issues)
+  const query = queryIn(operation, request.query as object)
   const body = z.safeParse(operation.body, bodyOf(operation, request.body))
   if (!body.success) throw invalid(body.error.issues)
-  return { params: params.data, query: query.data, body: body.data } as Input<O>
+  return { params: params.data, query, body: body.data } as Input<O>
 }
 
 /** A signal that is aborted when the client disconnects before the end of the response. */

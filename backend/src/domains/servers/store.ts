@@ -3,6 +3,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Pool } from 'pg'
 import { CompiledQuery, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
+import { oneValue } from '../../db/one-value.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
@@ -115,15 +116,12 @@ export async function contactsOf(on: Db | Tx, ids?: readonly string[]): Promise<
   return new Map(rows.map((r) => [r.server_id, r.at]))
 }
 
-const askSnapshot = { text: 'select pg_current_snapshot()::text', rowMode: 'array' } as const
+const askSnapshot = { name: 'snapshot', text: 'select pg_current_snapshot()::text' }
 /**
  * The database's current snapshot. As long as it stays the same, no transaction that wrote something has ended.
  * Asked without Kysely, which costs as much as the query itself: every list asks.
  */
-export async function snapshot(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<[string]>(askSnapshot)
-  return rows[0]![0]
-}
+export const snapshot = (pool: Pool): Promise<string> => oneValue(pool, askSnapshot)
 
 const changed = (table: string): string =>
   `${table}.change >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(${table}.change, $1::pg_snapshot)`

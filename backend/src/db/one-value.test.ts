@@ -1,0 +1,26 @@
+import { expect, test, vi } from 'vitest'
+import { freshDatabase } from '../testing/backend.ts'
+import { connect, isDatabaseGone, sqlState } from './db.ts'
+import { oneValue } from './one-value.ts'
+
+test('a statement for one value is prepared once per connection, its errors reach the caller, and the next statement works', async () => {
+  const { connection, drop } = await freshDatabase()
+  const { pool, close } = connect({ connection, poolSize: 1 })
+  const prepare = vi.spyOn((await import('pg')).Connection.prototype, 'parse')
+  const count = { name: 'count', text: "select 'ü' || count(*) from pg_prepared_statements" }
+  const ask = (text: string) => oneValue(pool, { name: text, text }).catch((error: unknown) => error)
+  expect([await oneValue(pool, count), await oneValue(pool, count)]).toEqual(['ü1', 'ü1'])
+  expect(prepare).toHaveBeenCalledTimes(1)
+
+  for (const [text, code] of [
+    ['select (1 / (select 0))::text', '22012'],
+    ['select nothing', '42703'],
+  ] as const) {
+    const refused = await ask(text)
+    expect([sqlState(refused), isDatabaseGone(refused)]).toEqual([code, false])
+  }
+  expect(isDatabaseGone(await ask('select pg_terminate_backend(pg_backend_pid())::text'))).toBe(true)
+  expect(await oneValue(pool, count)).toBe('ü1')
+  await close()
+  await drop()
+})
