@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useEffectEvent, useId, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, startTransition, useEffect, useEffectEvent, useId, useLayoutEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
 import type { Action } from '../actions.ts'
 import { Kbd } from '../inputs/Button.tsx'
@@ -29,6 +29,9 @@ const hints = [
   ['close', 'esc'],
 ] as const
 
+/** Entries of the first frame: more than the list has room for. The others follow in the next frame, so that the palette opens sooner. */
+const firstEntries = 12
+
 /** Index of the initially selected entry: the first enabled entry. -1 if no entry is enabled. */
 export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
 
@@ -56,6 +59,12 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
   const list = useRef<HTMLDivElement>(null)
   /** Selected entry. Null until the user presses an arrow key, because later results may be inserted above. */
   const [at, setAt] = useState<number | null>(null)
+  const [isPainted, setPainted] = useState(false)
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => startTransition(() => setPainted(true)))
+    return () => cancelAnimationFrame(frame)
+  }, [])
+  const isWhole = isPainted || at !== null || search !== ''
   const shown = groups
     .map((group) => ({ ...group, actions: group.found ? group.actions : group.actions.filter((action) => matches(action, search.trim())) }))
     .filter((group) => group.actions.length > 0)
@@ -128,6 +137,7 @@ function Opened({ onClose, search, onSearch, groups, onGo, busy = false }: Omit<
               </div>
               {group.actions.map((action) => {
                 const index = flat.indexOf(action)
+                if (!isWhole && index >= firstEntries) return null
                 const refused = action.can?.ok === false ? action.can.reason : null
                 return (
                   <div

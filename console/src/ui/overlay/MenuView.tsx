@@ -1,11 +1,22 @@
-import { type KeyboardEvent, type PointerEvent, type ReactNode, type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { createPortal, flushSync } from 'react-dom'
 import { useMedia } from '../../lib/use-media.ts'
 import { cx } from '../cx.ts'
 import { Icon } from '../pictures/Icon.tsx'
 import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
-import { placeBelow, placeBeside } from './place.ts'
+import { placeBelow, placeBeside, placeOf } from './place.ts'
 
 /** Overlap of a submenu and its parent menu on narrow screens. Menus are at least 208 px wide, so a strip of the parent stays visible. */
 const overlapPx = 196
@@ -59,6 +70,8 @@ function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuVie
   const panel = useRef<HTMLDivElement>(null)
   // The menu is in the dialog that contains its button, or else in the page's `main` element.
   const [container] = useState(() => within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main') ?? document.body)
+  // Most menus fit below their button. The browser then lays the menu out once, and not again after it was measured.
+  const [place] = useState(() => placeOf(within.current!.getBoundingClientRect(), align))
   const close = useEffectEvent(() => onOpen(false))
   const giveBack = useEffectEvent(focusBack)
   useLayoutEffect(() => {
@@ -108,20 +121,22 @@ function Opened({ label, items, align, onOpen, focusBack, within }: Omit<MenuVie
     window.addEventListener('resize', () => close(), how)
     return () => ended.abort()
   }, [within, align])
-  return createPortal(<Panel label={label} items={items} panel={panel} onClose={() => onOpen(false)} />, container)
+  return createPortal(<Panel {...{ label, items, panel, place }} onClose={() => onOpen(false)} />, container)
 }
 
 interface PanelProps {
   label: string
   items: readonly MenuItem[]
   panel: RefObject<HTMLDivElement | null>
+  /** Where the menu appears. A submenu is placed once its size is known. */
+  place?: CSSProperties
   /** Closes the whole menu. */
   onClose: () => void
   /** Closes this submenu. */
   onBack?: () => void
 }
 
-function Panel({ label, items, panel, onClose, onBack }: PanelProps) {
+function Panel({ label, items, panel, place, onClose, onBack }: PanelProps) {
   const typed = useRef({ text: '', at: 0 })
   /** The next item whose text begins with the typed letters. A repeated letter goes on to the next item that begins with it. */
   const search = (all: readonly HTMLElement[], at: number, letter: string): HTMLElement | undefined => {
@@ -167,6 +182,7 @@ function Panel({ label, items, panel, onClose, onBack }: PanelProps) {
       aria-label={label}
       tabIndex={-1}
       className={css['menu']}
+      style={place}
       onKeyDown={onKeyDown}
       onPointerMove={onPointerMove}
       onPointerLeave={onPointerLeave}

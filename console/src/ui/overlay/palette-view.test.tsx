@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, render, screen } from '@testing-library/react'
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -44,4 +44,18 @@ test('a click beside the palette closes it, and Enter runs the selected entry', 
   await userEvent.keyboard('ren{Enter}')
   expect(run).toHaveBeenCalledTimes(1)
   expect(screen.queryByRole('dialog')).toBeNull()
+})
+
+test('a long palette opens with its first entries, the others follow, and an arrow key reaches the last entry at once', async () => {
+  const actions = Array.from({ length: 30 }, (_, i) => ({ label: `Entry ${i + 1}` }))
+  const props = { open: true, search: '', groups: [{ heading: 'Do', actions }], onClose: vi.fn<() => void>() }
+  const palette = <CommandPalette {...props} onSearch={() => undefined} onGo={() => undefined} />
+  const entries = () => screen.getAllByRole('option').length
+  const { unmount } = render(palette)
+  expect(entries()).toBe(12)
+  await waitFor(() => expect(entries()).toBe(30))
+  unmount()
+  render(palette)
+  fireEvent.keyDown(screen.getByRole('combobox'), { key: 'ArrowUp' })
+  expect(screen.getByRole('option', { selected: true }).textContent).toBe('Entry 30')
 })

@@ -72,7 +72,12 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
         {cols.map((column, c) => {
           const first = c === Math.max(0, named)
           return (
-            <td {...as.cell} key={column.id} data-card={column.card} className={cx(column.numeric && css['r'], first && css['name'])}>
+            <td
+              {...as.cell}
+              key={column.id}
+              data-card={column.card}
+              className={cx(column.numeric && css['r'], column.fits && css['fits'], first && css['name'])}
+            >
               {first && link !== undefined ? (
                 <a href={link} data-rowlink="" tabIndex={-1}>
                   {column.cell(row, width)}

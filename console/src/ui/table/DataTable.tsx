@@ -26,6 +26,8 @@ export interface Column<Row> {
   cell: (row: Row, from: WidthFrom) => ReactNode
   sortable?: boolean
   numeric?: boolean
+  /** What the cell shows fits, or clips itself. Each cell that clips is one more part for the browser to put together when anything opens above the table. */
+  fits?: boolean
   /** Width in px, or a function of the breakpoints. Columns without a width share the rest. */
   width?: number | ((from: WidthFrom) => number | undefined)
   /** Hidden on narrower screens. */

@@ -6,7 +6,7 @@ import { count, disk, memory } from '../../lib/units.ts'
 import type { Column } from './DataTable.tsx'
 
 /** How a table renders a declared column: what a cell shows in place of the plain value, and the column's look. */
-type Cell<Row> = Partial<Pick<Column<Row>, 'cell' | 'numeric' | 'width' | 'from' | 'fixed' | 'card'>>
+type Cell<Row> = Partial<Pick<Column<Row>, 'cell' | 'numeric' | 'fits' | 'width' | 'from' | 'fixed' | 'card'>>
 export type Cells<L extends AnyList> = { readonly [K in BareColumn<L>]: Cell<ItemOf<L>> & Required<Pick<Column<ItemOf<L>>, 'cell'>> } & {
   readonly [K in ColumnKey<L>]?: Cell<ItemOf<L>>
 }

@@ -69,6 +69,7 @@ function Name({ server: s }: { server: ListedServer }) {
 export const serverColumns = listColumns(serverList.list, {
   name: { fixed: true, width: (from) => (from.md ? nameWidth : 136), card: 'name', cell: (s) => <Name server={s} /> },
   datacenter: {
+    fits: true,
     width: (from) => (from.xl ? 124 : 96),
     from: 'md',
     cell: ({ datacenter }, from) =>
@@ -94,6 +95,7 @@ export const serverColumns = listColumns(serverList.list, {
       ),
   },
   cc: {
+    fits: true,
     width: (from) => (from.xl ? 132 : 96),
     from: 'md',
     cell: ({ capacity_commitment: cc }) =>
@@ -105,8 +107,9 @@ export const serverColumns = listColumns(serverList.list, {
         none
       ),
   },
-  type: { width: 106, from: 'md', cell: (s) => (s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type)) },
+  type: { fits: true, width: 106, from: 'md', cell: (s) => (s.type === 'unknown' ? <span className="t3">{sentence(s.type)}</span> : sentence(s.type)) },
   status: {
+    fits: true,
     card: 'state',
     cell: (s) => (
       <span className={css['state']}>
@@ -115,6 +118,7 @@ export const serverColumns = listColumns(serverList.list, {
     ),
   },
   contact: {
+    fits: true,
     card: 'fact',
     width: (from) => (from.xl ? 200 : from.md ? 172 : 150),
     cell: (s, from) =>
