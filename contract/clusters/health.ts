@@ -91,6 +91,13 @@ export const ClusterHealth = z.object({
 })
 export type ClusterHealth = z.infer<typeof ClusterHealth>
 
+/** What a control plane is in etcd. `reason`: why no control plane reports the members, else null. `member`: a voter, while the leader is unknown. */
+export function etcdRole(reason: string | null, m: EtcdMemberHealth): 'unknown' | 'no member' | 'learner' | 'leader' | 'follower' | 'member' {
+  if (m.id === null) return reason === null ? 'no member' : 'unknown'
+  if (m.learner === true) return 'learner'
+  return m.leader === null ? 'member' : m.leader ? 'leader' : 'follower'
+}
+
 export const topicTitles: Readonly<Record<HealthTopic, string>> = {
   etcd: 'etcd',
   database: 'etcd database',

@@ -204,7 +204,8 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')
       return {
         memberId: status.memberId.toString(),
-        leaderId: status.leader.toString(),
+        /** null: etcd has no leader. */
+        leaderId: status.leader === 0n ? null : status.leader.toString(),
         /** etcd's version, such as `3.6.12`. */
         version: text(status.protocolVersion),
         sizeBytes: count(status.dbSize, 'etcd size'),

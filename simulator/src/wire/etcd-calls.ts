@@ -98,6 +98,8 @@ export const etcdCalls: MachineCalls = {
 
   etcdAlarmList(_request, context) {
     const { cluster } = own(machineOf(context), 'etcd alarm list')
+    // The list is read through raft (etcd `v3_server.go`, Alarm).
+    withQuorum(cluster)
     return answer({ memberAlarms: (cluster.state.alarms ?? []).map(alarmOf) })
   },
 

@@ -65,14 +65,19 @@ test('cluster health prints a line per topic, the members of etcd and the nodes,
   expect(out).toMatch(/^cp-1 +control plane +yes +yes +1\.36\.3 +v1\.13\.9 +4/m)
   expect(JSON.parse((await cli.run(`cluster health ${cluster.name} --json`)).out)).toEqual(healthy)
 
+  const snapshot = { id: id(9), taken_at: healthy.at, verified_at: healthy.at, size_bytes: 1, store: 'disk' }
+  const remedies = [{ change: 'restore' as const, node_id: null, name: null }]
   for (const state of ['problem', 'unknown'] as const) {
+    const message = 'No control plane reports the members of etcd'
     api.on(clusterHealth, () => ({
       ...healthy,
-      lines: [{ topic: 'etcd' as const, state, message: 'No control plane reports the members of etcd', remedies: [] }],
+      lines: [{ topic: 'etcd' as const, state, message, remedies }],
+      etcd: { members: [{ ...healthy.etcd.members[0]!, id: null }], reason: message },
+      snapshot,
     }))
-    expect(await cli.run(`cluster health ${cluster.name}`)).toMatchObject({
-      exit: 1,
-      out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string,
-    })
+    const ran = await cli.run(`cluster health ${cluster.name}`)
+    expect(ran).toMatchObject({ exit: 1, out: expect.stringMatching(new RegExp(`^etcd +${state} `, 'm')) as string })
+    expect(ran.out).toContain(`What helps:\n  steelyard cluster restore ${cluster.name} ${snapshot.id} --dry-run\n`)
+    expect(ran.out).toMatch(/^cp-1 +yes +unknown /m)
   }
 })

@@ -1,4 +1,4 @@
-import { clusterHealth, type ClusterHealth, type HealthState, topicTitles } from '#contract/clusters/health.ts'
+import { clusterHealth, type ClusterHealth, etcdRole, type HealthState, topicTitles } from '#contract/clusters/health.ts'
 import { type Command, objectCommand } from '../../command.ts'
 import * as noun from '../../nouns.ts'
 import { table } from '../../table.ts'
@@ -10,10 +10,11 @@ const colours: Readonly<Record<HealthState, Colour>> = { ok: 'green', attention:
 const colourOf = (is: boolean | null): Colour => (is === null ? 'yellow' : is ? 'green' : 'red')
 const yesNo = (is: boolean | null): string => (is === null ? 'unknown' : is ? 'yes' : 'no')
 
-const healthText = (terminal: Terminal, cluster: string, { lines, etcd, nodes }: ClusterHealth): string => {
+const healthText = (terminal: Terminal, cluster: string, { lines, etcd, nodes, snapshot }: ClusterHealth): string => {
   const commands = remedyCommands(
     cluster,
     lines.flatMap((line) => line.remedies),
+    snapshot?.id,
   )
   return [
     table(
@@ -33,7 +34,7 @@ const healthText = (terminal: Terminal, cluster: string, { lines, etcd, nodes }:
       [
         { title: 'ETCD MEMBER', text: (m) => m.name },
         { title: 'HEALTHY', text: (m) => yesNo(m.healthy), colour: (m) => colourOf(m.healthy) },
-        { title: 'ROLE', text: (m) => (m.id === null ? 'no member' : m.learner === true ? 'learner' : m.leader === true ? 'leader' : 'voter') },
+        { title: 'ROLE', text: (m) => etcdRole(etcd.reason, m) },
         { title: 'VERSION', text: (m) => m.version ?? '' },
         { title: 'SIZE', text: (m) => (m.size_bytes === null ? '' : memory(m.size_bytes)), right: true },
         { title: 'IN USE', text: (m) => (m.in_use_bytes === null ? '' : memory(m.in_use_bytes)), right: true },

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { clusterHealth } from '#contract/clusters/health.ts'
-import type { ClusterHealth } from '#contract/clusters/health.ts'
+import { clusterPlan } from '#contract/clusters/changes/changes.ts'
+import { clusterHealth, type ClusterHealth, etcdRole } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 const world = await clusterWorld({ servers: 4 })
+const { admin } = world
 const viewer = await world.backend.signIn({ role: 'viewer' })
 const nodes = world.take(4)
 const { cluster, operation } = await world.create(nodes)
@@ -90,5 +91,19 @@ test('a lost quorum is a problem that names the members that are down', { timeou
     message: expect.stringMatching(/^etcd has no leader, so the cluster accepts no change\. /) as string,
   })
   for (const node of nodes.slice(1, 3)) expect(stateOf(health, 'etcd')!.message).toContain(node.name)
+  expect(stateOf(health, 'etcd')!.message).toMatch(/\. Bring them back\.$/)
+  expect(health.etcd.members.map((m) => etcdRole(health.etcd.reason, m))).toEqual(['unknown', 'unknown', 'unknown'])
+  const removal = { kind: 'shrink' as const, servers: [{ node_id: nodes[1]!.id, force: true }] }
+  const failed = await world.until(
+    async () => (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change: removal } })).answer!.checks.filter((c) => !c.ok),
+    (checks) => checks.some((c) => c.check === 'kubernetes'),
+  )
+  expect(failed).toContainEqual({
+    check: 'quorum',
+    ok: false,
+    message: expect.stringMatching(/so none can be removed: bring control planes back until etcd has a leader, or restore the cluster/) as string,
+    remedies: [{ change: 'restore', node_id: null, name: null }],
+  })
+  expect(failed).toContainEqual(expect.objectContaining({ check: 'alarms', message: 'No control plane reports whether etcd has an alarm' }))
   expect(health.kubernetes_api.filter((a) => !a.ready).length).toBeGreaterThanOrEqual(2)
 })

@@ -43,7 +43,7 @@ test('the line about etcd says how many members may fail', () => {
   expect(say('etcd', etcd(member(1), member(2), member(3, ill)))).toBe(
     'problem: 2 of 3 members are healthy. cp-3 is not healthy: etcd is Failed. etcd stops if one more member fails.',
   )
-  expect(say('etcd', etcd(member(1), member(2, ill), member(3, ill)))).toContain('etcd has no majority, so the cluster accepts no change.')
+  expect(say('etcd', etcd(member(1), member(2, ill), member(3, ill)))).toContain('etcd has no majority, so the cluster accepts no change. Bring them back.')
   expect(say('etcd', etcd(...[1, 2, 3, 4].map((n) => member(n)), member(5, ill)))).toMatch(
     /^problem: 4 of 5 members are healthy\. cp-5 is not healthy: etcd is Failed\.$/,
   )

@@ -61,6 +61,10 @@ function replacing({ members, restoring }: State, down: readonly { readonly node
   return isFull(members) ? settleFull(ill).remedies : [remedy('replace', down)]
 }
 
+/** What to do about members without which etcd has no majority. */
+const bringBack = ({ length }: readonly unknown[], restoring: readonly Remedy[]): string =>
+  `Bring ${length === 1 ? 'it' : 'them'} back${restoring.length > 0 ? ', or restore a snapshot' : ''}`
+
 function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
   if (reason !== null) return withoutMembers(state, reason)
   const voters = votersOf(members)
@@ -70,7 +74,12 @@ function etcd({ members, reason }: ClusterHealth['etcd'], state: State): Said {
   const left = healthy - majority
   if (ill.length > 0) {
     const who = `${namesOf(ill)} ${ill.length === 1 ? 'is' : 'are'} not healthy${because(ill[0]!.reason)}`
-    const then = left < 0 ? 'etcd has no majority, so the cluster accepts no change' : left === 0 ? 'etcd stops if one more member fails' : null
+    const then =
+      left < 0
+        ? `etcd has no majority, so the cluster accepts no change. ${bringBack(ill, state.restoring)}`
+        : left === 0
+          ? 'etcd stops if one more member fails'
+          : null
     return {
       state: 'problem',
       message: `${healthy} of ${counted(voters.length, 'member')} are healthy. ${who}.${then === null ? '' : ` ${then}.`}`,
@@ -99,7 +108,7 @@ function withoutMembers({ members, restoring: remedies }: State, reason: string)
   const why = answering.find((m) => m.reason !== null)
   return {
     state: 'problem',
-    message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : who}`,
+    message: `etcd has no leader, so the cluster accepts no change. ${who === '' ? `${why?.name ?? 'No member'}${because(why?.reason ?? null)}.` : `${who} ${bringBack(silent, remedies)}.`}`,
     remedies,
   }
 }

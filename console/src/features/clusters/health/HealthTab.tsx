@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import type { EtcdMemberHealth, NodeHealth } from '#contract/clusters/health.ts'
+import { type EtcdMemberHealth, etcdRole, type NodeHealth } from '#contract/clusters/health.ts'
 import { paths } from '../../../lib/paths.ts'
+import { sentence } from '../../../lib/text.ts'
 import { memory } from '../../../lib/units.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
 import { Badge, StatusReason } from '../../../ui/feedback/Status.tsx'
@@ -18,9 +19,6 @@ const bytes = (size: number | null): ReactNode => (size === null ? unknown : mem
 const ofServer = ({ node_id, name }: { node_id: string | null; name: string }): ReactNode =>
   node_id === null ? name : <a href={paths.server(node_id)}>{name}</a>
 
-const standing = (m: EtcdMemberHealth): string =>
-  m.id === null ? 'No member' : m.learner === true ? 'Learner' : m.leader === true ? 'Leader' : m.leader === null ? 'Member' : 'Follower'
-
 /** Number of pods, as a link to them. */
 const podsOf =
   (clusterId: string) =>
@@ -35,34 +33,41 @@ const podsOf =
       </a>
     )
 
-const memberColumns = columns<EtcdMemberHealth>([
-  { id: 'name', head: 'Member', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
-  { id: 'standing', head: 'Role', width: 96, card: 'fact', cell: standing },
-  { id: 'version', head: 'Version', width: 90, from: 'lg', cell: (m) => m.version ?? unknown },
-  { id: 'size', head: 'Database', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.size_bytes) },
-  { id: 'used', head: 'In use', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.in_use_bytes) },
-  {
-    id: 'alarms',
-    head: 'Alarms',
-    width: 120,
-    from: 'md',
-    cell: (m) =>
-      m.alarms === null ? unknown : m.alarms.length === 0 ? <span className="t3">None</span> : <Badge tone="danger">{m.alarms.join(', ').toUpperCase()}</Badge>,
-  },
-  {
-    id: 'healthy',
-    head: 'State',
-    card: 'state',
-    cell: ({ healthy, reason }) => (
-      <StatusReason
-        tone={healthy === null ? 'off' : healthy ? 'ok' : 'danger'}
-        word={healthy === null ? 'Unknown' : healthy ? 'Healthy' : 'Not healthy'}
-        why={reason}
-        tall
-      />
-    ),
-  },
-])
+const memberColumns = (reason: string | null) =>
+  columns<EtcdMemberHealth>([
+    { id: 'name', head: 'Member', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
+    { id: 'standing', head: 'Role', width: 96, card: 'fact', cell: (m) => sentence(etcdRole(reason, m)) },
+    { id: 'version', head: 'Version', width: 90, from: 'lg', cell: (m) => m.version ?? unknown },
+    { id: 'size', head: 'Database', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.size_bytes) },
+    { id: 'used', head: 'In use', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.in_use_bytes) },
+    {
+      id: 'alarms',
+      head: 'Alarms',
+      width: 120,
+      from: 'md',
+      cell: (m) =>
+        m.alarms === null ? (
+          unknown
+        ) : m.alarms.length === 0 ? (
+          <span className="t3">None</span>
+        ) : (
+          <Badge tone="danger">{m.alarms.join(', ').toUpperCase()}</Badge>
+        ),
+    },
+    {
+      id: 'healthy',
+      head: 'State',
+      card: 'state',
+      cell: ({ healthy, reason }) => (
+        <StatusReason
+          tone={healthy === null ? 'off' : healthy ? 'ok' : 'danger'}
+          word={healthy === null ? 'Unknown' : healthy ? 'Healthy' : 'Not healthy'}
+          why={reason}
+          tall
+        />
+      ),
+    },
+  ])
 
 const nodeColumns = (clusterId: string) =>
   columns<NodeHealth>([
@@ -106,6 +111,8 @@ const nodeColumns = (clusterId: string) =>
 /** The health of a cluster with each member of etcd and each node. */
 export default function HealthTab({ cluster }: { cluster: Cluster }) {
   const { data, error, refetch } = useQuery(healthOf(cluster.id))
+  const reason = data?.etcd.reason ?? null
+  const members = useMemo(() => memberColumns(reason), [reason])
   const nodes = useMemo(() => nodeColumns(cluster.id), [cluster.id])
   const shared = { error, onRetry: () => void refetch(), grows: true } as const
   return (
@@ -117,10 +124,10 @@ export default function HealthTab({ cluster }: { cluster: Cluster }) {
           {...shared}
           label={`Members of etcd of ${cluster.name}`}
           rows={data?.etcd.members}
-          columns={memberColumns}
+          columns={members}
           rowKey={(m) => `${m.id} ${m.name}`}
           rowName={(m) => m.name}
-          empty={<Empty title="No control plane answers" text={data?.etcd.reason} />}
+          empty={<Empty title="No control plane answers" text={reason} />}
         />
       </section>
       <section className="stack stack2">

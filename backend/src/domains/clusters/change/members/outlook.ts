@@ -4,6 +4,7 @@ import type { Remedy } from '#contract/clusters/changes/remedies.ts'
 import { KubernetesError, type KubernetesNode } from '../../../../kubernetes/client.ts'
 import { kubernetesOf } from '../../kubernetes.ts'
 import { canLeaveEtcd, type EtcdMembers, etcdMembers } from '../../leave/etcd.ts'
+import { remedy } from '../../remedies.ts'
 import { listed } from '../../sentences.ts'
 import type * as store from '../../store.ts'
 import { type ChangeView, check } from '../frame.ts'
@@ -37,9 +38,15 @@ export async function outlookOf(view: ChangeView): Promise<Outlook> {
   return { etcd, reports, nodes }
 }
 
+/** Members are read from the leader. */
+const withoutLeader = 'bring control planes back until etcd has a leader, or restore the cluster from a snapshot'
+
+/** The changes that settle the state of etcd. While an API server answers, a restore would lose data. */
+const remediesOf = ({ etcd, reports, nodes }: Outlook): Remedy[] => (etcd === null && typeof nodes === 'string' ? [remedy('restore')] : etcdRemedies(reports))
+
 /** Why no member can be added to etcd now, or null. etcd's documentation recommends to remove a dead member before a new one is added ("Runtime reconfiguration"). */
 export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>, cluster: string, except?: string): string | null {
-  if (etcd === null) return `No control plane of ${cluster} reports the members of etcd`
+  if (etcd === null) return `No control plane of ${cluster} reports the members of etcd: ${withoutLeader}`
   const others = etcd.members.filter((m) => m.name !== except)
   const learner = others.find((m) => m.learner)
   if (learner) return `${learner.name} is still a learner of etcd of ${cluster}, and etcd takes one new member at a time`
@@ -54,23 +61,21 @@ export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>
 }
 
 export const etcdCheck = (outlook: Outlook, cluster: string, except?: string): PlanCheck =>
-  checked('etcd', whyNoMember(outlook, cluster, except), 'Every other member of etcd is healthy, and etcd has no alarm', etcdRemedies(outlook.reports))
+  checked('etcd', whyNoMember(outlook, cluster, except), 'Every other member of etcd is healthy, and etcd has no alarm', remediesOf(outlook))
 
 export const kubernetesCheck = ({ nodes }: Outlook): PlanCheck =>
   checked('kubernetes', typeof nodes === 'string' ? `The Kubernetes API does not answer: ${nodes}` : null, 'The Kubernetes API answers')
 
 /** Whether etcd can lose these control planes one after another, in this order. */
-export function quorumCheck(
-  { etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>,
-  leavers: readonly Pick<store.MemberRow, 'name'>[],
-  cluster: string,
-): PlanCheck {
+export function quorumCheck(outlook: Outlook, leavers: readonly Pick<store.MemberRow, 'name'>[], cluster: string): PlanCheck {
+  const { etcd } = outlook
   const good = `etcd keeps its majority without ${listed(leavers.map((m) => m.name))}`
-  if (etcd === null) return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed`, good)
+  if (etcd === null)
+    return checked('quorum', `No control plane of ${cluster} reports the members of etcd, so none can be removed: ${withoutLeader}`, good, remediesOf(outlook))
   let members = etcd.members
   for (const { name } of leavers) {
     const verdict = canLeaveEtcd({ ...etcd, members }, name, cluster)
-    if (!verdict.ok) return checked('quorum', verdict.reason, good, etcdRemedies(reports))
+    if (!verdict.ok) return checked('quorum', verdict.reason, good, remediesOf(outlook))
     members = members.filter((m) => m.name !== name)
   }
   return checked('quorum', null, good)

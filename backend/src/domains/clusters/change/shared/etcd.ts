@@ -18,6 +18,8 @@ export interface MemberReport {
   readonly problem: string | null
   /** The member's alarm, such as `NOSPACE`; null if it has none. */
   readonly alarm: string | null
+  /** Whether the member reports alarms. Without a leader, it can't. */
+  readonly knowsAlarms: boolean
   readonly isLeader: boolean
   readonly learner: boolean
   readonly sizeBytes: number | null
@@ -30,12 +32,15 @@ const corrupt = 'its data differs from that of the others (alarm CORRUPT), and e
 export async function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'signal'>): Promise<MemberReport[]> {
   const asked = await Promise.all(
     controlPlanesOf(view.state.members).map(async ({ node_id, name }) => {
-      const of = { node_id, name, alarm: null, isLeader: false, learner: false, sizeBytes: null, memberId: null, alarms: [] }
+      const of = { node_id, name, alarm: null, isLeader: false, learner: false, sizeBytes: null, memberId: null, alarms: null }
       try {
         return await talosOf(view, node_id, async (client) => {
           const service = (await client.services()).find((s) => s.id === 'etcd')
           if (service?.state !== 'Running' || service.healthy !== true) return { ...of, answers: true, problem: service?.message || 'etcd does not run' }
-          const [{ memberId, leaderId, learner, sizeBytes }, alarms] = await Promise.all([client.etcdStatus(), client.etcdAlarms()])
+          const { memberId, leaderId, learner, sizeBytes } = await client.etcdStatus()
+          // Alarms are read through raft (etcd `v3_server.go`, Alarm), so without a leader the call would only time out.
+          if (leaderId === null) return { ...of, answers: true, problem: 'etcd has no leader', learner, sizeBytes, memberId }
+          const alarms = await client.etcdAlarms()
           const problem = learner ? 'it is a learner, which still copies the data of the other members' : null
           return { ...of, answers: true, problem, isLeader: memberId === leaderId, learner, sizeBytes, memberId, alarms }
         })
@@ -51,8 +56,9 @@ export async function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'si
   /** An alarm of a member that does not answer, or that was removed, stops the writes of all others too. */
   const known = new Set(asked.map((m) => m.memberId))
   const firstAsked = asked.find((m) => m.memberId !== null)
-  return asked.map(({ memberId, alarms, ...m }) => {
-    const raised = alarms.filter((a) => a.alarm !== 'NONE')
+  return asked.map(({ memberId, alarms, ...rest }) => {
+    const m = { ...rest, knowsAlarms: alarms !== null }
+    const raised = (alarms ?? []).filter((a) => a.alarm !== 'NONE')
     const own = raised.find((a) => a.memberId === memberId)?.alarm
     if (own !== undefined) return { ...m, alarm: own, problem: problemOf(own, 'its database has reached its maximum size') }
     const foreign = firstAsked?.memberId === memberId ? raised.find((a) => !known.has(a.memberId))?.alarm : undefined
@@ -82,6 +88,7 @@ export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {
 
 /** Whether etcd takes writes, without which no pod is moved and no node joins. An alarm of one member stops the writes of all. */
 export function checkAlarms(reports: readonly MemberReport[]): PlanCheck {
+  if (!reports.some((r) => r.knowsAlarms)) return check('alarms', false, 'No control plane reports whether etcd has an alarm', etcdRemedies(reports))
   const alarmed = reports.filter((r) => r.alarm !== null)
   return check('alarms', alarmed.length === 0, problemsOf(alarmed) || 'etcd has no alarm', etcdRemedies(reports))
 }

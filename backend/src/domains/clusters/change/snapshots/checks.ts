@@ -143,7 +143,11 @@ export function placeChecks(places: readonly EtcdPlace[], reset: readonly string
       check(
         'control_planes',
         usable.length > 0,
-        usable.length > 0 ? `${names(usable)} can take the snapshot` : `No control plane of ${cluster} answers: restore on other servers`,
+        usable.length > 0
+          ? `${names(usable)} can take the snapshot`
+          : unnamed.length > 0
+            ? `${names(unnamed)} can take the snapshot as soon as ${unnamed.length === 1 ? 'it is' : 'they are'} named`
+            : `No control plane of ${cluster} answers: restore on other servers`,
       ),
     ],
     warnings: silent.map(
