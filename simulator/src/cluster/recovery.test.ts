@@ -3,9 +3,10 @@ import { expect, test } from 'vitest'
 import { EtcdMemberAlarm_AlarmType, MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import type { Machine } from '../machine/machine.ts'
+import { handOn } from '../kubernetes/hand.ts'
 import { addFault } from '../machine/trouble.ts'
 import { cluster, configFor, fleet, give, openSecure, rack, until } from '../testing/fleet.ts'
-import { as } from '../testing/kubernetes.ts'
+import { APPLY, as } from '../testing/kubernetes.ts'
 import { rawTransport } from '../testing/transport.ts'
 
 const MAP = '/api/v1/namespaces/default/configmaps'
@@ -22,6 +23,8 @@ test('a cluster whose servers were wiped continues from its snapshot, and etcd r
   const ask = await as(bundle, machine!.plan.address)
   expect((await ask('POST', MAP, { metadata: { name: 'kept' }, data: { a: '1' } })).status).toBe(201)
   const { uid } = (await ask('GET', '/api/v1/namespaces/kube-system')).body.metadata as { uid: string }
+  const services = () => handOn(simulator.world, 'blue-fox')!.show().services
+  await until('the first Services', () => services().length === 3)
   const file = Buffer.concat(await Array.fromAsync((await openSecure(machine!, bundle)).etcdSnapshot()))
   await ask('POST', MAP, { metadata: { name: 'lost' } })
   for (const one of controlPlanes) await (await calls(one, bundle)).reset({ graceful: false, reboot: true })
@@ -48,6 +51,9 @@ test('a cluster whose servers were wiped continues from its snapshot, and etcd r
   expect((await ask('GET', `${MAP}/lost`)).status).toBe(404)
   expect((await ask('GET', '/api/v1/namespaces/kube-system')).body.metadata).toMatchObject({ uid })
   expect(machine!.etcdCluster!.state.members).toHaveLength(3)
+  const pool = { apiVersion: 'cilium.io/v2', kind: 'CiliumLoadBalancerIPPool', spec: { blocks: [{ cidr: '203.0.113.0/28' }] } }
+  expect((await ask('PATCH', '/apis/cilium.io/v2/ciliumloadbalancerippools/a?fieldManager=test', pool, APPLY)).status).toBe(201)
+  await until('the load balancer gives addresses', () => services().every(({ addresses }) => addresses.length === 1))
   await expect(client.bootstrap({ recoverEtcd: true })).rejects.toThrow('etcd data directory is not empty')
 })
 

@@ -32,7 +32,9 @@ export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Pr
     const objects = new Objects(cluster, machine.world.clock.now)
     if (cluster.state.kubernetes.loadBalancer === undefined) {
       setLoadBalancer(cluster, objects, machine.world.loadBalancer)
-      for (const service of DEMO) addService(objects, service)
+      // A cluster that was restored from a snapshot has them already.
+      const known = new Set(servicesOf(objects).map(({ target }) => target.name))
+      for (const service of DEMO) if (!known.has(service.name)) addService(objects, service)
     }
     if (cluster.state.kubernetes.loadBalancer === 'cilium') balanceCilium(objects, machine.world.clock.now())
     if (cluster.state.kubernetes.loadBalancer === 'metallb') balanceMetallb(objects)
