@@ -56,7 +56,8 @@ export function whyNoMember({ etcd, reports }: Pick<Outlook, 'etcd' | 'reports'>
   const them = ill.length === 1 ? 'it' : 'them'
   if (ill.length > 0)
     return `${listed(ill)} ${ill.length === 1 ? 'is' : 'are'} not healthy in etcd of ${cluster}: bring ${them} back, replace or remove ${them} first`
-  const alarmed = reports.find((r) => r.problem !== null && r.name !== except)
+  // After a restore a silent control plane may be no member any more.
+  const alarmed = reports.find((r) => r.problem !== null && others.some((m) => m.name === r.name))
   return alarmed ? `etcd on ${alarmed.name}: ${alarmed.problem}` : null
 }
 
