@@ -60,7 +60,11 @@ test.each<[Partial<ServerFacts>, Wanted | undefined, string]>([
   [{ operation_id: 'o' }, undefined, 'free: An operation on the server has not ended'],
   [{ reachable: false, reason: 'connection refused' }, undefined, 'reachable: The server does not answer: connection refused'],
   [{ reachable: null }, undefined, 'reachable: The server has not been contacted yet'],
-  [{ identity: 'unconfirmed' }, undefined, 'identity: Confirm that the hardware shown is this machine'],
+  [
+    { identity: 'unconfirmed' },
+    undefined,
+    'identity: Its hardware is not confirmed: confirm on its page, or by steelyard server confirm, that it is this machine',
+  ],
   [{ identity: 'changed' }, undefined, 'identity: The hardware that answered is not the hardware recorded for this server: check it and confirm'],
   [{ talos_version: 'v1.12.11' }, wanted, "talos_version: Talos v1.12.11 runs here, which is older than the cluster's v1.13.9: boot a newer image"],
   [{ talos_version: 'v1.11.6' }, undefined, 'talos_version: Talos v1.11.6 runs here, which is older than the oldest supported 1.12: boot a newer image'],

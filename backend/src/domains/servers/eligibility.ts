@@ -55,7 +55,7 @@ function identity({ identity }: ServerFacts): string | null {
   if (identity === 'confirmed') return null
   return identity === 'changed'
     ? 'The hardware that answered is not the hardware recorded for this server: check it and confirm'
-    : 'Confirm that the hardware shown is this machine'
+    : 'Its hardware is not confirmed: confirm on its page, or by steelyard server confirm, that it is this machine'
 }
 
 function talosVersion({ talos_version }: ServerFacts, wanted?: Wanted): string | null {
