@@ -3,18 +3,21 @@ import autocannon from 'autocannon'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serverConfirm, serverList, serverRows } from '#contract/servers/servers.ts'
+import { serverList, serverRows } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { freePort, run, type Running, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
-import { callerOf, nodeOf, type Options, serve } from './browser.ts'
+import { callerOf, idle as whenIdle, nodeOf, type Options, serve } from './browser.ts'
 import { bars } from './machines.ts'
 
 type Say = Options['say']
 type Headers = Record<string, string>
 
-const rounds = 3
+/** Many short rounds, because the speed of a machine changes from second to second. */
+const rounds = 9
+const roundSeconds = 2
+const warmUpSeconds = 5
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 const bytesOf = async (url: string, headers: Headers) => Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
@@ -25,19 +28,22 @@ interface Load {
   cpuMicros: number
 }
 
+interface Loading {
+  headers: Headers
+  paths?: readonly string[] | undefined
+  duration?: number
+  idle?: number
+}
+
 /** Loads a server for some seconds. Of several paths each connection starts at another one. `idle`: the process's share of a core without requests. */
-async function load(
-  url: string,
-  pid: number,
-  { headers = {}, paths, idle = 0 }: { headers?: Headers; paths?: readonly string[]; idle?: number } = {},
-): Promise<Load> {
+async function load(url: string, pid: number, { headers, paths, duration: asked = warmUpSeconds, idle = 0 }: Loading): Promise<Load> {
   let clients = 0
   const before = usage(pid)
   const { requests, duration, non2xx, statusCodeStats } = await autocannon({
     url,
     headers,
     connections: 10,
-    duration: 5,
+    duration: asked,
     ...(paths && {
       setupClient: (client) => {
         const at = Math.floor((paths.length / 10) * clients++)
@@ -57,7 +63,13 @@ async function idleShare(pid: number): Promise<number> {
   return (usage(pid).cpuSeconds - before.cpuSeconds) / 5
 }
 
-/** A list as a share of what plain Node sends of as many bytes to the same client: in requests per second, and in the server's processor time per request. */
+/** Headers that each server writes itself. */
+const ownHeaders = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
+
+/**
+ * A list as a share of what plain Node sends of as many bytes to the same client, with the same headers of requests and responses: in requests per second, and in
+ * the server's processor time per request.
+ */
 async function share(
   say: Say,
   what: string,
@@ -66,16 +78,19 @@ async function share(
   let bytes = 0
   const sampled = paths?.filter((_, i) => i % 10 === 0) ?? [url]
   for (const one of sampled) bytes += (await bytesOf(new URL(one, url).href, headers)).length / sampled.length
+  const sent = await fetch(url, { headers })
+  await sent.arrayBuffer()
   const port = await freePort()
-  const plain = await run(nodeOf('.'), ['tools/bench/plain-server.ts', String(port), bytes.toFixed(0)], /^ready/)
+  const answered = JSON.stringify([...sent.headers].filter(([name]) => !ownHeaders.has(name)))
+  const plain = await run(nodeOf('.'), ['tools/bench/plain-server.ts', String(port), bytes.toFixed(0), answered], /^ready/)
+  const loadPlain = (duration: number) => load(`http://127.0.0.1:${port}/`, plain.child.pid!, { headers, duration })
+  const idle = await idleShare(pid)
+  const loadOurs = (duration: number) => load(url, pid, { headers, paths, duration, idle })
   // Both servers compile their code first: the first seconds after a start would compare compilers.
-  await load(`http://127.0.0.1:${port}/`, plain.child.pid!)
-  await load(url, pid, { headers, ...(paths && { paths }) })
+  await loadPlain(warmUpSeconds)
+  await loadOurs(warmUpSeconds)
   const pairs: [bare: Load, ours: Load][] = []
-  for (let round = 0; round < rounds; round++) {
-    const bare = await load(`http://127.0.0.1:${port}/`, plain.child.pid!)
-    pairs.push([bare, await load(url, pid, { headers, ...(paths && { paths }), idle: await idleShare(pid) })])
-  }
+  for (let round = 0; round < rounds; round++) pairs.push([await loadPlain(roundSeconds), await loadOurs(roundSeconds)])
   await plain.stop()
   const show = (read: (one: Load) => number) => pairs.map(([bare, ours]) => `${read(bare).toFixed(0)}/${read(ours).toFixed(0)}`).join(' ')
   say(`  ${what}, share of plain Node in requests per second`, median(pairs.map(([bare, ours]) => ours.perSecond / bare.perSecond)).toFixed(2), bar)
@@ -157,6 +172,7 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
       const asked = performance.now()
       await bytesOf(`${url}/v1/nodes?per_page=100`, headers)
       say('  warm start: ready, first list of 100', `${seconds(program.readyAfterMs)}, ${(performance.now() - asked).toFixed(0)} ms`, '0.7 s, 50 ms')
+      await whenIdle(program)
 
       const hundred = `${url}/v1/nodes?per_page=100`
       const pid = program.child.pid!
@@ -169,8 +185,6 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
       const { items } = await apiClient(url, accessToken).call(serverList, { query: { per_page: 1 } })
       say('  one server, requests per second', (await load(`${url}/v1/nodes/${items[0]!.id}`, pid, { headers })).perSecond.toFixed(0))
 
-      const { uuid, serial } = items[0]!.identity
-      await callerOf(url, admin)(serverConfirm, { params: { id: items[0]!.id }, body: { uuid: uuid!, serial: serial! } })
       await contactSweep(say, url, { admin, program, servers })
       say('  memory of the program after it', `${usage(program.child.pid!).memoryMB.toFixed(0)} MB`, bars[servers]?.memory)
     } finally {

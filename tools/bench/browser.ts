@@ -44,6 +44,8 @@ export async function serve(checkout: string, admin: Admin, data: string, server
     STEELYARD_ADMIN_EMAIL: admin.email,
     STEELYARD_ADMIN_PASSWORD: admin.password,
     LOG_LEVEL: 'error',
+    // As `start.mjs` sets it. A process that ends writes its compiled code there.
+    NODE_COMPILE_CACHE: join(data, 'compiled'),
   }
   // Older checkouts run from their sources.
   const main = existsSync(join(checkout, builtProgram)) ? builtProgram : 'backend/src/main.ts'
@@ -52,7 +54,7 @@ export async function serve(checkout: string, admin: Admin, data: string, server
 }
 
 /** Waits until a program that has just started has done the work of its start: until it needs less than half a core for three seconds. */
-async function idle({ child }: Running): Promise<void> {
+export async function idle({ child }: Running): Promise<void> {
   const sampleMs = 3000
   for (let waitedMs = 0, before = usage(child.pid!).cpuSeconds; waitedMs < 180_000; waitedMs += sampleMs) {
     await pause(sampleMs)
