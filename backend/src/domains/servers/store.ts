@@ -149,9 +149,9 @@ export async function count(db: Db): Promise<number> {
   return (await all.select(sql<number>`count(*)::int`.as('total')).executeTakeFirstOrThrow()).total
 }
 
-/** The first servers by name, and the number of all servers, without removed ones. PostgreSQL takes the names from an index and reads only these rows. */
-export async function firstByName(db: Db, most: number) {
-  const names = sql<string>`array(select name from server where status <> 'deleted' order by name collate "C" limit ${most})`
+/** A part of the servers by name, and the number of all servers, without removed ones. PostgreSQL takes the names from an index and reads only these rows. */
+export async function byName(db: Db, skipped: number, most: number) {
+  const names = sql<string>`array(select name from server where status <> 'deleted' order by name collate "C" offset ${skipped} limit ${most})`
   const first = liveServers(db)
     .where('server.name', '=', sql<string>`any(${names})`)
     .orderBy(sql`server.name collate "C"`)

@@ -188,6 +188,29 @@ test.each(['read before', 'changed since'])('the first page is the same while a 
   expect(first.json<{ total: number }>().total).toBe(5)
 })
 
+test('pages by name and single servers are answered while a process is still reading the servers, and a search before all are indexed', async () => {
+  const other = await startBackend({ beside: backend })
+  onTestFinished(() => other.stop())
+  const send = Client.prototype.query as (this: Client, ...args: unknown[]) => unknown
+  const released = Promise.withResolvers<void>()
+  const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(this: Client, ...args: unknown[]): void {
+    const result = send.apply(this, args)
+    const text = (args[0] as { text?: string }).text ?? ''
+    return (text.includes('"server"."id" > ') ? released.promise.then(() => result) : result) as void
+  })
+  onTestFinished(() => query.mockRestore())
+  const read = async (path: string) => (await other.app.inject({ url: path, headers: { authorization: `Bearer ${accessToken}` } })).body
+  const paths = [`${serverList.path}?per_page=3`, `${serverList.path}?per_page=3&page=2&fields=list`, `${serverList.path}/${ids[2]!}`]
+  const early: string[] = []
+  for (const path of [...paths, ...paths]) early.push(await read(path))
+  const searching = read(`${serverList.path}?q=listed-`)
+  released.resolve()
+  expect(JSON.parse(await searching)).toEqual((await list({ q: 'listed-' })).answer)
+  const later: string[] = []
+  for (const path of paths) later.push(await read(path))
+  expect(early).toEqual([...later, ...later])
+})
+
 test('a server is kept in memory without its hardware, and with no other time than its creation', async () => {
   const { row } = digested((await byId(backend.platform.db, ids[0]!))!, new Date())
   expect(row).not.toHaveProperty('hardware')

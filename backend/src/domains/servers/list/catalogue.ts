@@ -4,21 +4,17 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { comparing, filtersOf, passing } from '#contract/list.ts'
-import type { Input } from '#contract/operation.ts'
 import { type Server, serverList } from '#contract/servers/server.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import * as store from '../store.ts'
+import { earlyAnswers, type ListQuery } from './early.ts'
 import { digested, joined, type Kept, noteContact, type ServerPage, serverOf } from './kept.ts'
 import { needlesOf } from './search.ts'
 import { add, type Bits, both, countOf, has, searchIndex } from './search-index.ts'
 
-type Query = Input<typeof serverList>['query']
-
 /** Number of servers per read at the start; other requests are answered between the reads. */
 const portion = 40
-/** Number of servers that are read before the first list is asked for. */
-const mostPrepared = 100
 const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Limits of the caches of pages and of search results. Pages are cached because most requests are equal and joining a page costs as much as sending it. */
 const mostPageBytes = 8 * 1024 ** 2
@@ -28,6 +24,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   const kept = new Map<string, Kept>()
   const bySlot: Kept[] = []
   const index = searchIndex()
+  /** The index contains the servers with lower numbers. */
+  let indexed = 0
   let seen: string | undefined
   /** All servers by sort order. They are sorted again after a change, which is quick if little has changed. */
   const orders = new Map<string, { entries: Kept[]; slots: Uint32Array; isSorted: boolean }>()
@@ -48,7 +46,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     const old = kept.get(row.id)
     const made = digested(row, contact)
     const slot = old?.slot ?? kept.size
-    if (old?.text !== made.text) index.set(slot, made.text, old?.text)
+    if (slot < indexed && old?.text !== made.text) index.set(slot, made.text, old?.text)
     const entry: Kept = old ? Object.assign(old, made) : { ...made, slot }
     kept.set(row.id, entry)
     revision++
@@ -69,19 +67,32 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     for (const key of ['contact', '-contact']) orders.delete(key)
   }
 
-  /** The first page, if it is being read. */
-  let first: Promise<ServerPage> | undefined
-  let hasReadFirst = false
-  /** The first servers by name, read at the start, and the snapshot before that. */
-  let prepared: { readonly at: string; readonly servers: Awaited<ReturnType<typeof readFirst>> } | undefined
+  const early = earlyAnswers({ db, pool })
   const loadAll = async (): Promise<void> => {
     const contacts = await store.contactsOf(db)
-    for (let last = lowestId; ;) {
-      await first?.catch(() => undefined)
-      const rows = await store.after(db, last, portion)
+    const after = (id: string) => {
+      const reading = store.after(db, id, portion)
+      // Reported where it is awaited.
+      reading.catch(() => undefined)
+      return reading
+    }
+    for (let reading = after(lowestId); ;) {
+      await early.settled()
+      const rows = await reading
+      const isLast = rows.length < portion
+      // The database reads the next servers while these are serialised.
+      if (!isLast) reading = after(rows.at(-1)!.id)
       for (const row of rows) put(row, contacts.get(row.id) ?? null)
-      if (rows.length < portion) return
-      last = rows.at(-1)!.id
+      if (isLast) return
+      await nextTurn()
+    }
+  }
+  let indexing: Promise<void> | undefined
+  /** Adds the servers that the index lacks, in small portions. It takes half as long as reading all servers, so nobody waits for it. */
+  const indexAll = async (): Promise<void> => {
+    while (indexed < bySlot.length) {
+      for (const { slot, text } of bySlot.slice(indexed, indexed + portion)) index.set(slot, text)
+      indexed = Math.min(indexed + portion, bySlot.length)
       await nextTurn()
     }
   }
@@ -95,7 +106,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       for (const { server_id, at } of contacts) contacted(server_id, at)
     }
     seen = now
-    prepared = undefined
+    early.end()
+    indexing ??= indexAll().finally(() => (indexing = undefined))
   }
 
   let running: Promise<void> | undefined
@@ -118,8 +130,10 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     return next
   }
 
+  const readInBackground = (): void => void refresh().catch(() => undefined)
+
   /** The numbers of all servers in order, side by side in memory, because each page walks over them. */
-  const ordered = (sort: Query['sort'] = serverList.list.order): Uint32Array => {
+  const ordered = (sort: ListQuery['sort'] = serverList.list.order): Uint32Array => {
     const order = orders.get(sort) ?? { entries: [...kept.values()], slots: new Uint32Array(), isSorted: false }
     orders.set(sort, order)
     if (!order.isSorted) {
@@ -131,7 +145,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   }
 
   /** The servers that pass the query's filters. Removed servers pass only if the query asks for them. */
-  const passed = (query: Query): Bits => {
+  const passed = (query: ListQuery): Bits => {
     const key = JSON.stringify(filtersOf(serverList.list).map(([name]) => query[name]))
     const known = filtered.get(key)
     if (known) return known
@@ -143,17 +157,20 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     if (query.reachable === undefined) filtered.set(key, found)
     return found
   }
-  const pageOf = (query: Query, isKept: boolean): ServerPage => {
+  /** The servers whose text contains one of the needles. Reads the texts that the index lacks: a few milliseconds for ten thousand. */
+  const matching = (needles: readonly string[]): Bits => {
+    const found = index.find(needles, (slot) => bySlot[slot]!.text)
+    if (indexed === bySlot.length) return found
+    const all = new Uint32Array(Math.max(found.length, Math.ceil(bySlot.length / 32)))
+    all.set(found)
+    for (const { slot, text } of bySlot.slice(indexed)) if (needles.some((needle) => text.includes(needle))) add(all, slot)
+    return all
+  }
+  const pageOf = (query: ListQuery, isKept: boolean): ServerPage => {
     const { page, per_page } = query
     const needles = needlesOf(query.q ?? '')
     const allowed = passed(query)
-    const found =
-      needles.length === 0
-        ? allowed
-        : both(
-            index.find(needles, (slot) => bySlot[slot]!.text),
-            allowed,
-          )
+    const found = needles.length === 0 ? allowed : both(matching(needles), allowed)
     const entries: Kept[] = []
     const total = countOf(found)
     const slots = ordered(query.sort)
@@ -167,45 +184,12 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     return joined(entries, { needles, fields: query.fields, page, per_page, total }, isKept)
   }
 
-  const readFirst = async (most: number) => {
-    const { rows, total } = await store.firstByName(db, most)
-    const contacts = await store.contactsOf(
-      db,
-      rows.map((r) => r.id),
-    )
-    return { entries: rows.map((row): Kept => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 })), total }
-  }
-  /** The first page of the list while the servers are still being read (about a second for ten thousand servers). They are read after the page was sent. */
-  const firstPage = async ({ per_page, fields }: Query): Promise<ServerPage> => {
-    const early = prepared
-    prepared = undefined
-    const isCurrent = early !== undefined && per_page <= mostPrepared && (await isUnchanged(early.at))
-    const { entries, total } = isCurrent ? early.servers : await readFirst(per_page)
-    const page = joined(entries.slice(0, per_page), { needles: [], fields, page: 1, per_page, total }, true)
-    return { ...page, onSent: (): void => void refresh().catch(() => undefined) }
-  }
-  const isUnchanged = async (since: string): Promise<boolean> => {
-    if ((await store.snapshot(pool)) === since) return true
-    const { rows, contacts } = await store.changesSince(db, since)
-    return rows.length + contacts.length === 0
-  }
-  const isFirst = (query: Query): boolean =>
-    query.page === 1 && !query.q && (query.sort ?? serverList.list.order) === 'name' && filtersOf(serverList.list).every(([key]) => query[key] === undefined)
-
   return {
-    /** Reads the first servers before somebody asks for them: the first read after a start takes much longer than later ones. */
-    async prepare(): Promise<void> {
-      const at = await store.snapshot(pool)
-      const servers = await readFirst(mostPrepared)
-      if (!hasReadFirst && seen === undefined) prepared = { at, servers }
-    },
-    async page(query: Query): Promise<ServerPage> {
-      // The first page is read by itself only once, because each such query delays the reading of all servers.
-      if (seen === undefined && !hasReadFirst && isFirst(query)) {
-        hasReadFirst = true
-        first = firstPage(query).finally(() => (first = undefined))
-        return first
-      }
+    /** Reads the first page before it is asked for. */
+    prepare: early.prepare,
+    async page(query: ListQuery): Promise<ServerPage> {
+      // The servers are read into memory after the page was sent.
+      if (seen === undefined && early.canAnswer(query)) return { ...(await early.page(query)), onSent: readInBackground }
       await refresh()
       const key = JSON.stringify(query)
       const known = pages.get(key)
@@ -223,6 +207,10 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       return made
     },
     async one(id: string): Promise<Server | undefined> {
+      if (seen === undefined) {
+        readInBackground()
+        return early.one(id)
+      }
       await refresh()
       const entry = kept.get(id)
       return entry && serverOf(entry)
