@@ -1,14 +1,18 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { typingEndsInMs } from '../typing.ts'
-import { covers, nextRange, overscan, type Range, visibleRows, type Window, windowOf } from './virtual.ts'
+import { covers, nextRange, overscan, type Range, shrunk, visibleRows, type Window, windowOf } from './virtual.ts'
 
 /** In px, until rows are measured. */
 const assumedRowHeight = 36
-/** Lists up to this length render completely. */
+/** Lists up to this length render completely, unless the user searches. */
 const wholeUpTo = 200
 /** Rows that one frame adds: in full while the list scrolls and while it rests, and as names. */
 const [fullInScroll, fullAtRest, namesAtOnce] = [4, 6, 16]
+/** Rows in full that one frame adds while the user searches, and rows that one frame removes then: in full, and as names. */
+const [fullInSearch, fullGone, namesGone] = [3, 16, 100]
+/** Rows above and below the visible ones that are rendered in full while the user searches. */
+const searchAhead = 4
 /** A frame that adds rows delays scrolling if it takes longer than this, in ms. Then such frames are at most a tenth of the time while the list scrolls. */
 const smoothMs = 8
 
@@ -28,6 +32,14 @@ interface Drawn extends Window {
   seen: Range
 }
 
+/** Whether the focus is in a search box. The next answer will replace the rows, and removing hundreds of them at once would delay a letter. */
+const isSearching = () => document.activeElement?.matches('[type="search"]') ?? false
+
+const wholeList = (count: number): Drawn => {
+  const all = { from: 0, to: count }
+  return { ...all, before: 0, after: 0, full: all, seen: { from: 0, to: Math.min(count, Math.ceil(innerHeight / assumedRowHeight)) } }
+}
+
 /** The rows that are seen, the first `most` of them in full. */
 function firstRows(count: number, rowHeight: number, seen: Range, most: number): Drawn {
   const from = seen.from < count ? seen.from : 0
@@ -37,14 +49,17 @@ function firstRows(count: number, rowHeight: number, seen: Range, most: number):
 
 /**
  * The rows of a table body to render, whichever element scrolls. The visible rows are rendered in full and, while the list rests, the rows around them. All
- * other rows are rendered as names, so that scrolling changes nothing on the page and stays smooth on a slow computer.
+ * other rows are rendered as names, so that scrolling changes nothing on the page and stays smooth on a slow computer. While the user searches, rows out of
+ * sight go, because the answer replaces them.
  */
 export function useWindow({ body, count, first, openRows }: WindowParts) {
   const whole = count <= wholeUpTo
   const rowHeight = useRef(assumedRowHeight)
   const heights = useRef(new Map<number, number>())
   // Until rows are measured, as many as the screen can hold.
-  const [drawn, setDrawn] = useState(() => firstRows(count, assumedRowHeight, { from: 0, to: Math.ceil(innerHeight / assumedRowHeight) }, count))
+  const [drawn, setDrawn] = useState(() =>
+    whole ? wholeList(count) : firstRows(count, assumedRowHeight, { from: 0, to: Math.ceil(innerHeight / assumedRowHeight) }, count),
+  )
   const latest = useRef(drawn)
   useLayoutEffect(() => {
     latest.current = drawn
@@ -53,7 +68,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   if (of.first !== first || of.count !== count) {
     setOf({ first, count })
     // Few rows of the new list in full, so that the change is quick. The others follow in the next frames.
-    setDrawn(firstRows(count, rowHeight.current, latest.current.seen, fullAtRest))
+    setDrawn(whole && !isSearching() ? wholeList(count) : firstRows(count, rowHeight.current, latest.current.seen, isSearching() ? fullInSearch : fullAtRest))
   }
   const frame = useRef(0)
   /** How long a frame that adds rows takes, with layout and painting, in ms; and when the last one ended. */
@@ -61,18 +76,20 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   const afterTyping = useRef(0)
   const opened = openRows.join(',')
 
-  /** The visible part of the list; null if the list is hidden or whole. */
+  /** Whether no row is to come or go. */
+  const isDone = useCallback(() => whole && latest.current.full.to - latest.current.full.from >= count && !isSearching(), [whole, count])
+  /** The visible part of the list; null if the list is hidden or done. */
   const look = useCallback(() => {
     const element = body.current
     // Elements of a hidden page have no size to measure.
-    if (element === null || whole || element.offsetHeight === 0) return null
+    if (element === null || isDone() || element.offsetHeight === 0) return null
     const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
     const top = element.getBoundingClientRect().top
     const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
     const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
     const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
     return { count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top }
-  }, [body, count, whole, opened])
+  }, [body, count, isDone, opened])
 
   const again = useRef<(moment: Moment) => void>(() => undefined)
   /** Adds rows as far as the moment allows, and more in the next frames. `now`: all visible rows. */
@@ -89,14 +106,17 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
       if (view === null) return
       const seen = visibleRows(view)
       const { full: was, ...names } = latest.current
+      const searching = isSearching()
       const { ms, endedAt } = cost.current
       const isCheap = ms <= smoothMs || performance.now() - endedAt >= 10 * ms
-      const most = { now: undefined, scroll: isCheap ? fullInScroll : 0, rest: fullAtRest }[moment]
-      const wanted = nextRange(was, seen, count, overscan, most)
-      const full = covers(was, wanted) ? was : wanted
+      const most = { now: undefined, scroll: isCheap ? fullInScroll : 0, rest: searching ? fullInSearch : fullAtRest }[moment]
+      const frees = searching && moment === 'rest'
+      const wanted = nextRange(was, seen, count, searching ? searchAhead : whole ? count : overscan, most)
+      const full = frees ? shrunk(was, wanted, fullGone) : covers(was, wanted) ? was : wanted
       // Names follow when scrolling comes near their end and, while the list rests, after the rows in full.
       const isNear = !covers(names, { from: Math.max(0, seen.from - overscan), to: Math.min(count, seen.to + overscan) })
-      const range = nextRange(names, seen, count, count, isNear || (moment === 'rest' && full === was) ? namesAtOnce : 0)
+      const more = (isNear && !frees) || (moment === 'rest' && full === was) ? namesAtOnce : 0
+      const range = frees ? shrunk(names, nextRange(names, seen, count, overscan, more), namesGone) : nextRange(names, seen, count, count, more)
       const touches = full.to >= range.from && full.from <= range.to
       const shown = touches ? { from: Math.min(range.from, full.from), to: Math.max(range.to, full.to) } : full
       const next: Drawn = { ...windowOf(shown, view), full, seen }
@@ -118,7 +138,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
       const rest = () => again.current('rest')
       frame.current = requestAnimationFrame(moment === 'scroll' ? () => (frame.current = requestAnimationFrame(rest)) : rest)
     },
-    [count, look],
+    [count, whole, look],
   )
 
   useLayoutEffect(() => {
@@ -127,21 +147,24 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
 
   // Rows are measured here, and not while the list scrolls.
   const measureRows = useCallback(() => {
-    if (whole) return
+    if (isDone()) return
     const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
     if (height > 0) rowHeight.current = height
     cancelAnimationFrame(frame.current)
     frame.current = requestAnimationFrame(() => again.current('rest'))
-  }, [body, whole])
+  }, [body, isDone])
   useLayoutEffect(measureRows, [measureRows, step, first])
   useEffect(() => {
-    if (whole) return undefined
     const ended = new AbortController()
     const { signal } = ended
     // The browser sends at most one scroll event per frame, before it lays the page out.
     const onScroll = () => step('scroll')
     document.addEventListener('scroll', onScroll, { capture: true, passive: true, signal })
     window.addEventListener('resize', measureRows, { signal })
+    // The focus comes into a search box or leaves it.
+    const onFocus = ({ target }: FocusEvent) => (target as Element).matches('[type="search"]') && measureRows()
+    document.addEventListener('focusin', onFocus, { signal })
+    document.addEventListener('focusout', onFocus, { signal })
     // Also called when a page that was mounted while hidden becomes visible.
     const resized = new ResizeObserver(measureRows)
     if (body.current) resized.observe(body.current)
@@ -151,7 +174,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
       resized.disconnect()
       ended.abort()
     }
-  }, [body, step, measureRows, whole])
+  }, [body, step, measureRows])
 
   /** Reports the element of a row's detail, so that its height is taken into account. */
   const measure = useCallback(
@@ -174,6 +197,5 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     },
     [body, step],
   )
-  const all = { from: 0, to: count }
-  return { ...(whole ? { ...all, before: 0, after: 0, full: all } : drawn), rowHeight, measure, reveal }
+  return { ...drawn, rowHeight, measure, reveal }
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { covers, nextRange, overscan, visibleRows, windowOf } from './virtual.ts'
+import { covers, nextRange, overscan, shrunk, visibleRows, windowOf } from './virtual.ts'
 
 const view = { count: 10_000, rowHeight: 36, extra: new Map<number, number>(), top: 0, bottom: 720 }
 const at = (top: number) => visibleRows({ ...view, top, bottom: top + 720 })
@@ -66,4 +66,12 @@ test('rendered rows and the space around them add up to the total height, and al
       },
     ),
   )
+})
+
+test('a range shrinks by at most the given number of rows at each end, and begins anew elsewhere', () => {
+  const now = { from: 0, to: 1000 }
+  expect(shrunk(now, { from: 250, to: 950 }, 100)).toEqual({ from: 100, to: 950 })
+  expect(shrunk(now, { from: 0, to: 1010 }, 100)).toEqual({ from: 0, to: 1010 })
+  expect(shrunk(now, { from: 2000, to: 2020 }, 100)).toEqual({ from: 2000, to: 2020 })
+  expect(shrunk(now, { ...now }, 100)).toBe(now)
 })

@@ -77,4 +77,11 @@ export function nextRange(now: Range, seen: Range, count: number, ahead: number,
   return { from, to }
 }
 
+/** The range on the way from `now` to `wanted`: at each end at most `most` rows go. The same object if nothing changes. */
+export function shrunk(now: Range, wanted: Range, most: number): Range {
+  if (wanted.from >= now.to || wanted.to <= now.from) return wanted
+  const next = { from: Math.min(wanted.from, now.from + most), to: Math.max(wanted.to, now.to - most) }
+  return next.from === now.from && next.to === now.to ? now : next
+}
+
 export const covers = (range: Range, other: Range): boolean => range.from <= other.from && range.to >= other.to
