@@ -16,3 +16,7 @@ export function listed(names: readonly string[], most = 4): string {
   if (names.length > most) return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
+
+/** `cp-1: no answer; cp-2: no answer`. Above `most` the rest is only counted. */
+export const joined = (reasons: readonly string[], most = 4): string =>
+  reasons.length > most ? `${reasons.slice(0, most - 1).join('; ')}; and ${reasons.length - most + 1} more` : reasons.join('; ')

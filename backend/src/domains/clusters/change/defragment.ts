@@ -3,27 +3,27 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { controlPlanesOf } from '../kubernetes.ts'
 import { settleFull } from '../remedies.ts'
-import { listed } from '../sentences.ts'
+import { joined, listed } from '../sentences.ts'
 import { type ChangeKind, check, keyOf, memberOf, talos, viewOf } from './frame.ts'
 import { etcdHealthy, etcdRemedies, etcdReports, leaderLast, type MemberReport } from './shared/etcd.ts'
 
 const titles = changeTable.clusterDefragment.steps
 
 /** The members that don't answer, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
-const silentOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.sizeBytes === null).map((r) => `${r.name}: ${r.problem}`))
+const silentOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => !r.knowsAlarms).map((r) => `${r.name}: ${r.problem}`))
 
 /** Why etcd can't be defragmented, with what to do, or ''. */
 function refusalOf(reports: readonly MemberReport[]): string {
-  const silent = reports.filter((r) => r.sizeBytes === null)
+  const silent = reports.filter((r) => !r.knowsAlarms)
   if (silent.length === 0) return ''
   const todo = reports.some((r) => r.alarm === 'NOSPACE')
     ? settleFull(silent).todo
-    : `bring ${namesOf(silent)} back, or replace ${silent.length === 1 ? 'it' : 'them'}`
+    : `bring ${namesOf(silent)} back, or ${silent.length * 2 < reports.length ? `replace ${silent.length === 1 ? 'it' : 'them'}` : 'restore the cluster from a snapshot'}`
   return `${silentOf(reports)}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
 }
 
 /** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */
-const corruptOf = (reports: readonly MemberReport[]): string => listed(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
+const corruptOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => r.alarm === 'CORRUPT').map((r) => `${r.name}: ${r.problem}`))
 
 const namesOf = (reports: readonly MemberReport[]): string => listed(reports.map((r) => r.name))
 

@@ -218,7 +218,7 @@ function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved
 }
 
 function drift(items: ClusterHealth['drift']): Said {
-  if (items.length === 0) return { state: 'ok', message: 'Every server has the configuration that Steelyard sent.' }
+  if (items.length === 0) return { state: 'ok', message: 'No change of a configuration outside of Steelyard is known.' }
   return { state: 'attention', message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.` }
 }
 

@@ -5,7 +5,7 @@ import type { Tx } from '../../../../db/db.ts'
 import type { Delivery } from '../../../patches/rolling.ts'
 import { noChange, type PatchSet } from '../../../patches/sets.ts'
 import type { ServerFacts } from '../../../servers/present.ts'
-import { listed } from '../../sentences.ts'
+import { joined } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeTurn, check, keyOf, memberOf, type PlannedGroup, type StepAt, type StepResult, write } from '../frame.ts'
 import { etcdHealthy } from '../shared/etcd.ts'
@@ -24,7 +24,7 @@ export function checkReachable(members: readonly MemberRow[], facts: ReadonlyMap
     if (server?.status !== 'ready') return [`${name} has not joined yet`]
     return server.reachable === false ? [`${name} does not answer${server.reason === null ? '' : `: ${server.reason}`}`] : []
   })
-  return check('reachable', ill.length === 0, ill.length === 0 ? 'All servers of the change answer' : listed(ill))
+  return check('reachable', ill.length === 0, ill.length === 0 ? 'All servers of the change answer' : joined(ill))
 }
 
 /** The steps of one server. */

@@ -11,7 +11,7 @@ import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotat
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { readFound } from '../../../patches/drift/found.ts'
 import { outside } from '../../outside.ts'
-import { listed } from '../../sentences.ts'
+import { joined, listed } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeView, check, keyOf, kubernetes, type Planned, type PlannedGroup, talosOf } from '../frame.ts'
 import { workersFirst } from '../configure/servers.ts'
@@ -177,13 +177,13 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
         silent.length === 0,
         silent.length === 0
           ? `All ${servers.length} servers answer`
-          : `Every server must answer, because one that misses the rotation would be locked out. ${listed(namedProblem)}. Bring ${silent.length === 1 ? 'it' : 'them'} back or take ${silent.length === 1 ? 'it' : 'them'} out of the cluster`,
+          : `Every server must answer, because one that misses the rotation would be locked out. ${joined(namedProblem)}. Bring ${silent.length === 1 ? 'it' : 'them'} back or take ${silent.length === 1 ? 'it' : 'them'} out of the cluster`,
       ),
       check(
         'configuration',
         drifted.length === 0,
         drifted.length === 0
-          ? 'Every server has the configuration that Steelyard sent'
+          ? 'No change of a configuration outside of Steelyard is known'
           : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
       ),
       checkEtcd(await etcdReports(view)),

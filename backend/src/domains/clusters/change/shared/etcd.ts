@@ -5,7 +5,7 @@ import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { controlPlanesOf } from '../../kubernetes.ts'
 import { remedy, settleFull } from '../../remedies.ts'
-import { listed } from '../../sentences.ts'
+import { joined } from '../../sentences.ts'
 import type { MemberRow } from '../../store.ts'
 import { type ChangeTurn, type ChangeView, check, type StepResult, talosOf, viewOf } from '../frame.ts'
 
@@ -77,7 +77,7 @@ export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
 }
 
 const problemsOf = (reports: readonly MemberReport[]): string =>
-  listed(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
+  joined(reports.flatMap(({ name, problem }) => (problem === null ? [] : [`${name}: ${problem}`])))
 
 /** Check: every member of etcd is healthy. A change that restarts or removes one server at a time needs all others. */
 export function checkEtcd(reports: readonly MemberReport[]): PlanCheck {

@@ -5,7 +5,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
 import { StoreError } from '../../../stores/object-store.ts'
 import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
-import { listed } from '../../sentences.ts'
+import { joined, listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
 import { type ChangeTurn, kubernetes, memberOf, type StepAt, type StepResult, talos, viewOf, write } from '../frame.ts'
 import { etcdReports } from '../shared/etcd.ts'
@@ -65,10 +65,10 @@ export async function wipe(turn: Turn): Promise<StepResult> {
     const refused = await job.effect('wipe', () => Promise.all(due.map(({ m }) => sendWipe(turn, m))))
     // If a crash lost the record of a wipe, the wipe is sent again at once. That is harmless before etcd was started from the snapshot.
     const problems = refused.flatMap((problem) => problem ?? [])
-    if (problems.length > 0) return { waiting: listed(problems), againMs: 2_000 }
+    if (problems.length > 0) return { waiting: joined(problems), againMs: 2_000 }
     await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
   }
-  return { waiting: listed(left.map((p) => p.reason)), againMs: 1_000 }
+  return { waiting: joined(left.map((p) => p.reason)), againMs: 1_000 }
 }
 
 /** Sends the wipe. Returns why it was refused, or null. */
@@ -166,7 +166,7 @@ export async function membersBack(turn: Turn): Promise<StepResult> {
   const late = reports.filter((r) => r.problem !== null && !silent.has(r.node_id))
   return late.length === 0 && reports.length > silent.size
     ? 'done'
-    : { waiting: listed(late.map((r) => `${r.name}: ${r.problem}`)) || 'No control plane answers', againMs: 1_000 }
+    : { waiting: joined(late.map((r) => `${r.name}: ${r.problem}`)) || 'No control plane answers', againMs: 1_000 }
 }
 
 /** Verifies that the Kubernetes API serves the snapshot: its namespace kube-system has the same UID. */

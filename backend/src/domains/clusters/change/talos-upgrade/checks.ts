@@ -2,7 +2,7 @@
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { versionOf } from '../../outside.ts'
-import { listed } from '../../sentences.ts'
+import { joined, listed } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
@@ -40,7 +40,7 @@ export async function lookAtAll(view: ChangeView): Promise<Looked[]> {
 
 /** A check that fails with the problems, or succeeds with the sentence `fine`. */
 export const checkAll = (name: string, problems: readonly string[], fine: string): Check =>
-  check(name, problems.length === 0, problems.length === 0 ? fine : listed(problems))
+  check(name, problems.length === 0, problems.length === 0 ? fine : joined(problems))
 
 /** Check: every server has joined and answers, so that the change never leaves a second server out of service. */
 export function checkServers(looked: readonly Looked[]): Check {
@@ -60,7 +60,7 @@ export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
     'drift',
     drifted.length === 0,
     drifted.length === 0
-      ? 'No configuration was changed outside of Steelyard'
+      ? 'No change of a configuration outside of Steelyard is known'
       : `The configuration of ${listed(drifted)} was changed outside of Steelyard: look at the difference, then keep or overwrite it`,
   )
 }
@@ -103,7 +103,7 @@ export function checkSpace(changed: readonly Looked[], isStaged = false): Check 
       ? [`${m.name} has only ${gib(seen.freeBytes)} free on /var: an installer needs ${gib(leastFreeBytes)}`]
       : [],
   )
-  return checkAll('space', problems, 'Every server has space for the installer')
+  return checkAll('space', problems, 'Every server that answers has space for the installer')
 }
 
 /** Check: the image factory has the images. `demand` throws Problem for a missing one. */
