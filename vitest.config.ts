@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -15,8 +16,17 @@ const room = (name: string, more: object = {}) => ({
   },
 })
 
-/** For rooms whose modules keep no state: a worker loads them once, not again for each file. */
+/** For rooms whose tests leave nothing behind: a worker loads the modules once, not again for each file. */
 const shared = { isolate: false }
+
+const onDatabase = { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts', 'backend/src/testing/setup.ts'] }
+/**
+ * Files of the backend that name simulated machines, a fleet or spawned programs, whose machines together take much memory, or that measure times
+ * (`testing/waiting.ts`), which the garbage of other files would lengthen. Each of these files has its own process.
+ */
+const alone = globSync('backend/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) =>
+  /clusterWorld|fleet|simulat|spawn|testing\/waiting/i.test(readFileSync(new URL(file, import.meta.url), 'utf8')),
+)
 
 /** Files that take longest, in this order. */
 const long = [
@@ -72,7 +82,8 @@ export default defineConfig({
       room('talos', shared),
       room('conformance', { testTimeout: 120_000 }),
       room('simulator'),
-      room('backend', { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts'] }),
+      room('backend', { ...onDatabase, ...shared, exclude: ['**/node_modules/**', '**/dist/**', ...alone] }),
+      room('backend-alone', { ...onDatabase, include: alone }),
       room('cli', shared),
       room('tools'),
       // Tests that kill real processes. Each file starts its own installation and mostly waits for it.

@@ -84,15 +84,16 @@ if (rooms.length > 0) suite(rooms.join(', '), node, vitest('--maxWorkers', '3', 
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
 // Three workers on two processors, here and for the faults, because many of these tests wait for simulated machines and use no processor time meanwhile.
-const onEmbedded = suite('backend', node, vitest('--project', 'backend', '--maxWorkers', '3'), { TEST_STATEMENTS: statements })
+const backend = ['--project', 'backend', '--project', 'backend-alone', '--maxWorkers', '3']
+const onEmbedded = suite('backend', node, vitest(...backend), { TEST_STATEMENTS: statements })
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
-  suite('backend on the given PostgreSQL', node, vitest('--project', 'backend'))
+  suite('backend on the given PostgreSQL', node, vitest(...backend))
 } else if (postgres) {
   const name = `backend on PostgreSQL ${postgres.version}`
   if (isAsked(name)) {
     const server = await startPostgres(postgres)
-    const again = ['--project', 'backend', '--maxWorkers', '3']
+    const again = [...backend]
     // All files, or those that together send the statements of the first run.
     let toPrepare = []
     if (onEmbedded) {

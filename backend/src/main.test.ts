@@ -15,11 +15,9 @@ beforeAll(() => buildProgram())
 const hasEnded = (child: ChildProcess) =>
   new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(undefined)))
 const children: ChildProcess[] = []
-const drops: (() => Promise<void>)[] = []
 afterAll(async () => {
   for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
   await Promise.all(children.map((child) => hasEnded(child)))
-  for (const drop of drops) await drop()
 })
 
 function run(args: string[], environment: Record<string, string>, input?: string) {
@@ -109,8 +107,7 @@ test('if the database server is killed, the program restarts it and continues', 
 }, 90_000)
 
 test('two processes with one external PostgreSQL and one key, each with its own data folder, share sessions', async () => {
-  const { connection, drop } = await freshDatabase()
-  drops.push(drop)
+  const connection = await freshDatabase()
   const folder = temporaryFolder('main')
   const environment = (name: string) => ({
     DATABASE_URL: urlOf(connection),

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Client, type ClientConfig } from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { demandKnownSchema, visit } from '../backup/load.ts'
@@ -16,10 +16,6 @@ import { auditVerify } from './audit-verify.ts'
 import { backup, restore } from './backup.ts'
 
 const passphrase = 'quite a long passphrase'
-const drops: (() => Promise<void>)[] = []
-afterAll(async () => {
-  for (const drop of drops) await drop()
-})
 
 async function query<T extends object>(connection: ClientConfig, text: string, values: unknown[] = []): Promise<T[]> {
   const client = new Client(connection)
@@ -54,8 +50,7 @@ const unattended = ['--passphrase-file', passphraseFile]
 
 /** A target for a restore: an empty database and a data folder that doesn't exist. */
 async function target() {
-  const { connection, drop } = await freshDatabase({ empty: true })
-  drops.push(drop)
+  const connection = await freshDatabase({ empty: true })
   const data = path.join(temporaryFolder('restored'), 'data')
   return { connection, data, settings: settingsOf(data, connection) }
 }

@@ -52,13 +52,12 @@ test('an error that the database returns is distinguished from an unreachable da
 })
 
 test('a pool timeout is distinguished from an unreachable database', async () => {
-  const { connection, drop } = await freshDatabase()
+  const connection = await freshDatabase()
   const small = connect({ connection, poolSize: 1 })
   const held = await small.pool.connect()
   small.pool.options.connectionTimeoutMillis = 50
   const refused = await sql`select 1`.execute(small.db).catch((error: unknown) => error)
   held.release()
   await small.close()
-  await drop()
   expect(isPoolBusy(refused)).toBe(true)
 })

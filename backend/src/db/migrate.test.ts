@@ -2,26 +2,18 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Pool } from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
+import { whenOver } from '../testing/ending.ts'
 import { migrate, type Migration, MigrationRefused, readMigrations } from './migrate.ts'
-
-const closing: (() => Promise<void>)[] = []
-afterAll(async () => {
-  for (const close of closing) await close()
-})
 
 /** A pool of connections to a new database that already has the schema. */
 async function freshPool() {
-  const { connection, drop } = await freshDatabase()
-  const pool = new Pool({ ...connection, max: 4 })
+  const pool = new Pool({ ...(await freshDatabase()), max: 4 })
   // Ignores errors of closing connections whose database was dropped. Either the connection or the pool emits them.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
-  closing.push(async () => {
-    await pool.end()
-    await drop()
-  })
+  whenOver(() => pool.end())
   return pool
 }
 const extra = (number: number, sql: string): Migration => ({ number, name: 'extra', sql, checksum: sql })

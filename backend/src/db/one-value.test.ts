@@ -4,7 +4,7 @@ import { connect, isDatabaseGone, sqlState } from './db.ts'
 import { oneValue } from './one-value.ts'
 
 test('a statement for one value is prepared once per connection, its errors reach the caller, and the next statement works', async () => {
-  const { connection, drop } = await freshDatabase()
+  const connection = await freshDatabase()
   const { pool, close } = connect({ connection, poolSize: 1 })
   const prepare = vi.spyOn((await import('pg')).Connection.prototype, 'parse')
   const count = { name: 'count', text: "select 'ü' || count(*) from pg_prepared_statements" }
@@ -22,5 +22,4 @@ test('a statement for one value is prepared once per connection, its errors reac
   expect(isDatabaseGone(await ask('select pg_terminate_backend(pg_backend_pid())::text'))).toBe(true)
   expect(await oneValue(pool, count)).toBe('ü1')
   await close()
-  await drop()
 })

@@ -1,23 +1,14 @@
 import { sql } from 'kysely'
 import { Client } from 'pg'
-import { afterAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
-const drops: (() => Promise<void>)[] = []
-afterAll(async () => {
-  for (const drop of drops) await drop()
-})
-async function database() {
-  const { connection, drop } = await freshDatabase()
-  drops.push(drop)
-  return connection
-}
 const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) => expect.poll(condition, { timeout: timeoutMs, interval: 20 }).toBe(true)
 
 test('a wake-up runs soon after its commit, or at the later time that was requested', async () => {
   const runs: { key: string; at: number }[] = []
-  const one = engineProcess(await database(), async ({ key }) => void runs.push({ key, at: Date.now() }))
+  const one = engineProcess(await freshDatabase(), async ({ key }) => void runs.push({ key, at: Date.now() }))
   await one.start()
   const start = Date.now()
   await one.wake('later', 1_200)
@@ -31,7 +22,7 @@ test('a wake-up runs soon after its commit, or at the later time that was reques
 
 test('an earlier wake-up replaces a later one', async () => {
   const runs: string[] = []
-  const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
+  const one = engineProcess(await freshDatabase(), async ({ key }) => void runs.push(key))
   await one.start()
   await one.wake('a', 3600_000)
   await one.wake('a')
@@ -41,7 +32,7 @@ test('an earlier wake-up replaces a later one', async () => {
 })
 
 test('two processes share the work, and no object runs in both at once', async () => {
-  const connection = await database()
+  const connection = await freshDatabase()
   const inHand = new Map<string, string>()
   const done = new Map<string, number>()
   const by = new Map<string, number>()
@@ -85,7 +76,7 @@ test('one busy object does not delay the others', async () => {
   const runs: string[] = []
   let release: () => void = () => undefined
   const held = new Promise<void>((resolve) => (release = resolve))
-  const one = engineProcess(await database(), async ({ key }) => {
+  const one = engineProcess(await freshDatabase(), async ({ key }) => {
     runs.push(key)
     if (key === 'busy' && runs.filter((r) => r === 'busy').length === 1) await held
   })
@@ -103,7 +94,7 @@ test('one busy object does not delay the others', async () => {
 
 test('failed runs are retried and never lost', async () => {
   let runs = 0
-  const one = engineProcess(await database(), async () => {
+  const one = engineProcess(await freshDatabase(), async () => {
     runs += 1
     if (runs < 3) throw new Error('not yet')
   })
@@ -116,7 +107,7 @@ test('failed runs are retried and never lost', async () => {
 })
 
 test('the work of a killed process continues at once after its restart', async () => {
-  const connection = await database()
+  const connection = await freshDatabase()
   let begun = 0
   const first = engineProcess(
     connection,
@@ -141,7 +132,7 @@ test('the work of a killed process continues at once after its restart', async (
 })
 
 test("if a process is paused, another takes over within 30 s, and the paused process can't write when it continues", async () => {
-  const connection = await database()
+  const connection = await freshDatabase()
   let goOn: () => void = () => undefined
   const paused = new Promise<void>((resolve) => (goOn = resolve))
   const outcome: string[] = []
@@ -188,7 +179,7 @@ test("if a process is paused, another takes over within 30 s, and the paused pro
 
 test('the poll every 3 s finds a due object whose notification was lost', async () => {
   const runs: string[] = []
-  const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
+  const one = engineProcess(await freshDatabase(), async ({ key }) => void runs.push(key))
   await one.start()
   await one.wake('first')
   await waitFor(() => runs.length === 1)
@@ -199,7 +190,7 @@ test('the poll every 3 s finds a due object whose notification was lost', async 
 }, 30_000)
 
 test('an object that is locked when it is due runs soon after the lock is released, even by a rollback', async () => {
-  const connection = await database()
+  const connection = await freshDatabase()
   const runs: { key: string; at: number }[] = []
   const one = engineProcess(connection, async ({ key }) => void runs.push({ key, at: Date.now() }))
   await one.wake('a')
@@ -222,7 +213,7 @@ test('an object that is locked when it is due runs soon after the lock is releas
 
 test('objects that became due while the listener was disconnected run after it has reconnected', async () => {
   const runs: number[] = []
-  const one = engineProcess(await database(), async () => void runs.push(Date.now()))
+  const one = engineProcess(await freshDatabase(), async () => void runs.push(Date.now()))
   await one.start()
   await one.wake('a')
   // Waits for a check of the queue, so that the reconnection below is sooner than the next regular check.
@@ -240,7 +231,7 @@ test('1,000 wake-ups during a run cause exactly one further run', async () => {
   let runs = 0
   let release: () => void = () => undefined
   const busy = new Promise<void>((resolve) => (release = resolve))
-  const connection = await database()
+  const connection = await freshDatabase()
   const reconcile = async () => {
     runs += 1
     if (runs === 1) await busy
@@ -261,7 +252,7 @@ test('1,000 wake-ups during a run cause exactly one further run', async () => {
 }, 30_000)
 
 test('an idle process sends three statements every 3 s, even while objects are due later', async () => {
-  const one = engineProcess(await database(), async () => undefined)
+  const one = engineProcess(await freshDatabase(), async () => undefined)
   await one.start()
   await one.wake('now')
   await one.wake('in an hour', 3600_000)
@@ -277,7 +268,7 @@ test('an idle process sends three statements every 3 s, even while objects are d
 
 test('the sweep finds a claim that the process has forgotten, and runs its reconciler', async () => {
   const runs: string[] = []
-  const one = engineProcess(await database(), async ({ key, signal }) => {
+  const one = engineProcess(await freshDatabase(), async ({ key, signal }) => {
     runs.push(key)
     if (key === 'long') await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
@@ -294,7 +285,7 @@ test('the sweep finds a claim that the process has forgotten, and runs its recon
 
 test('if the response to a claim is lost, the object runs after the reconnection, without waiting for the lease to expire', async () => {
   const runs: string[] = []
-  const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
+  const one = engineProcess(await freshDatabase(), async ({ key }) => void runs.push(key))
   await one.start()
   await one.wake('first')
   await waitFor(() => runs.includes('first'))
@@ -309,7 +300,7 @@ test('if the response to a claim is lost, the object runs after the reconnection
 }, 30_000)
 
 test('heartbeats never deadlock with transactions that wake several objects in any order', async () => {
-  const connection = await database()
+  const connection = await freshDatabase()
   const told: string[] = []
   const note = (event: string) => void told.push(event)
   const log = { debug: note, info: note, warn: note, error: note }
@@ -336,7 +327,7 @@ test('heartbeats never deadlock with transactions that wake several objects in a
 }, 60_000)
 
 test('stopping waits for running objects and releases all claims', async () => {
-  const connection = await database()
+  const connection = await freshDatabase()
   let begun = 0
   let aborted = 0
   let ended = 0

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { Client, type ClientConfig } from 'pg'
-import { afterAll, inject } from 'vitest'
+import { inject, TestRunner } from 'vitest'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import type { Role } from '#contract/permissions.ts'
@@ -24,6 +24,7 @@ import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
+import { whenOver } from './ending.ts'
 import { temporaryFolder } from './postgres.ts'
 
 export interface CallOptions {
@@ -85,7 +86,7 @@ export interface BackendOptions {
   readonly prepare?: (platform: Platform, domains: Domains) => void
   /** Another process on the same database. */
   readonly beside?: Backend
-  /** A database that the test made and drops itself. */
+  /** A database that the test made, not a new one. */
   readonly connection?: ClientConfig
 }
 
@@ -105,8 +106,11 @@ const generous: Limits = {
   writeBurst: 1e6,
 }
 
-/** A new database, cloned from the migrated template or empty. */
-export async function freshDatabase({ empty = false } = {}): Promise<{ connection: ClientConfig; drop: () => Promise<void> }> {
+/**
+ * A new database, cloned from the migrated template or empty. It is dropped when the test file ends. The database of a single
+ * test stays until the server of the test run is deleted, because hundreds of drops cost processor time.
+ */
+export async function freshDatabase({ empty = false } = {}): Promise<ClientConfig> {
   const { connection, template } = inject('postgres')
   const name = `steelyard_test_${randomBytes(6).toString('hex')}`
   const admin = async (text: string) => {
@@ -121,11 +125,11 @@ export async function freshDatabase({ empty = false } = {}): Promise<{ connectio
   // Copies files instead of writing them to the log (CREATE DATABASE, STRATEGY), which takes half the time.
   await admin(`create database ${name} template ${empty ? 'template0' : template} strategy file_copy`)
   // First without force: PostgreSQL then waits five seconds for connections to close. With force, clients that are closing would get an error event.
-  const drop = () => admin(`drop database if exists ${name}`).catch(() => admin(`drop database if exists ${name} with (force)`))
-  return { connection: { ...connection, database: name }, drop }
+  if (!TestRunner.getCurrentTest()) whenOver(() => admin(`drop database if exists ${name}`).catch(() => admin(`drop database if exists ${name} with (force)`)))
+  return { ...connection, database: name }
 }
 
-/** Starts a backend, which is stopped when the test file ends. */
+/** Starts a backend, which is stopped when the running test ends, or else the file. */
 export async function startBackend({
   environment = {},
   clock = testClock(),
@@ -135,9 +139,8 @@ export async function startBackend({
   beside,
   connection: given,
 }: BackendOptions = {}): Promise<Backend> {
-  const fresh = beside || given ? undefined : await freshDatabase()
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
-  const connection = given ?? fresh?.connection ?? beside!.database.connection
+  const connection = given ?? beside?.database.connection ?? (await freshDatabase())
   // No test calls the public image factory.
   const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment }, folder)
   const database = connect({ connection, poolSize: 12 })
@@ -215,7 +218,6 @@ export async function startBackend({
     domains.events.stop()
     await platform.listener.stop()
     await database.close()
-    await fresh?.drop()
     if (beside) return
     rmSync(folder, { recursive: true, force: true })
   }
@@ -251,6 +253,6 @@ export async function startBackend({
       return { userId: userData.id, email, password, accessToken, refreshToken, call, callOnce }
     },
   }
-  afterAll(stop)
+  whenOver(stop)
   return backend
 }

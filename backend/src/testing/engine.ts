@@ -9,6 +9,7 @@ import { Engine, type Reconciler, type Taken } from '../engine/engine.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { engineQueue } from '../engine/queue.ts'
 import { type Log, silent } from '../log.ts'
+import { whenOver } from './ending.ts'
 
 export interface EngineProcess {
   readonly db: Db
@@ -39,6 +40,10 @@ export function engineProcess(
     await listener.stop()
     await database.close()
   }
+  whenOver(async () => {
+    await queue.stop(0)
+    await close()
+  })
   return {
     db,
     owner,

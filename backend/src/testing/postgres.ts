@@ -91,8 +91,10 @@ export function urlOf({ host = 'localhost', port, user = '', password, database 
   return url.href
 }
 
-/** For vitest's `globalSetup`. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+/** For vitest's `globalSetup`. The projects of the backend share one server. */
+export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
+  const project = vitest.getRootProject()
+  if ('postgres' in project.getProvidedContext()) return () => Promise.resolve()
   const url = env['TEST_DATABASE_URL']
   if (url) {
     const connection = parseUrl(url)

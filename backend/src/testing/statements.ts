@@ -44,6 +44,7 @@ if (folder) {
     return send.apply(this, args)
   } as typeof Client.prototype.query
   afterAll(() => {
+    Reflect.set(Client.prototype, 'query', send)
     const file = path.relative('.', expect.getState().testPath ?? '')
     writeFileSync(
       path.join(folder, `${file.replaceAll('/', '+')}.json`),

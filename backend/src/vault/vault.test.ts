@@ -12,12 +12,8 @@ import { vault as makeVault } from './vault.ts'
 
 const backend = await startBackend()
 /** A database without any encrypted value. */
-const fresh = await freshDatabase()
-const empty = new Pool(fresh.connection)
-afterAll(async () => {
-  await empty.end()
-  await fresh.drop()
-})
+const empty = new Pool(await freshDatabase())
+afterAll(() => empty.end())
 const { db, vault } = backend.platform
 const place = (owner: string) => ({ table: 'cluster', column: 'secrets', owner })
 const seal = (owner: string, text: string, more: Partial<ReturnType<typeof place>> = {}) =>

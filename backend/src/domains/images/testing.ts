@@ -1,18 +1,19 @@
 /** For tests: a backend with a simulated image factory, and one user of each role. */
-import { afterAll, afterEach } from 'vitest'
+import { afterEach } from 'vitest'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { imageCreate, type NewImage } from '#contract/images.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { startFactory } from '#simulator/src/factory/serve.ts'
 import { logger } from '../../log.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { whenOver } from '../../testing/ending.ts'
 
 export const image = (more: Partial<NewImage> = {}) => ({ talos_version: 'v1.13.9', ...more })
 
 /** Builds the backend and the factory. Simulated faults of the factory end after each test. */
 export async function imageWorld() {
   const simulated = await startFactory()
-  afterAll(() => simulated.stop())
+  whenOver(() => simulated.stop())
   afterEach(() => simulated.fault(null))
   const lines: string[] = []
   const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })

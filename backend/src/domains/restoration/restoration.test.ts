@@ -74,7 +74,7 @@ beforeAll(async () => {
   const from = { STEELYARD_DATA: world.backend.config.dataFolder, DATABASE_URL: urlOf(world.backend.database.connection) }
   const made = await runCommand((around) => backup([file, '--passphrase-file', passphraseFile], around), from)
   if (made.code !== 0) throw new Error(made.err)
-  const { connection, drop } = await freshDatabase({ empty: true })
+  const connection = await freshDatabase({ empty: true })
   const data = path.join(folder, 'data')
   environment = {
     STEELYARD_DATA: data,
@@ -90,7 +90,6 @@ beforeAll(async () => {
   admin = await restored.signIn()
   driver = realTime(restored.platform.engine, restored.clock)
   ends.push(
-    drop,
     () => restored.stop(),
     () => driver.stop(),
   )

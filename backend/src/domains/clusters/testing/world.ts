@@ -4,7 +4,7 @@
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, vi } from 'vitest'
+import { vi } from 'vitest'
 import { clusterChange, type ClusterChangeInput } from '#contract/clusters/changes/changes.ts'
 import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
@@ -19,6 +19,7 @@ import { type TestClock, testClock } from '../../../testing/clock.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
+import { whenOver } from '../../../testing/ending.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/postgres.ts'
@@ -146,7 +147,7 @@ export async function clusterWorld({
     besides.push({ stop })
     return { backend: other, admin: await other.signIn({ role: 'admin' }), stop }
   }
-  afterAll(async () => {
+  whenOver(async () => {
     await Promise.all([halt(), ...besides.map((one) => one.stop())])
     await simulator.stop()
     await backend.stop()

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { exportJWK, SignJWT } from 'jose'
 import OidcProvider from 'oidc-provider'
-import { afterAll } from 'vitest'
 import { providerReturnPath } from '#contract/people/sign-in.ts'
+import { whenOver } from '../../../testing/ending.ts'
 
 export const clientId = 'steelyard'
 export const clientSecret = 'the secret of the client, with % and + in it'
@@ -19,7 +19,7 @@ export interface Account {
 
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => {
+  whenOver(() => {
     server.closeAllConnections()
     server.close()
   })

@@ -1,0 +1,5 @@
+/** vitest evaluates this file again for each test file. */
+import { afterAll } from 'vitest'
+import { endAll } from './ending.ts'
+
+afterAll(endAll)
