@@ -75,7 +75,7 @@ test('a clean shutdown releases all servers of the process at once', async () =>
   const stop = new AbortController()
   const ending = processOf('ending')
   const running = ending.run(stop.signal)
-  await expect.poll(() => share(ending), { timeout: 5000 }).toBeGreaterThan(0)
+  await expect.poll(() => share(ending)).toBeGreaterThan(0)
   stop.abort(new Error('shutdown'))
   await running
   expect(share(ending)).toBe(0)
