@@ -191,7 +191,7 @@ test.each(['read before', 'changed since'])('the first page is the same while a 
 test('pages by name and single servers are answered while a process is still reading the servers, and a search before all are indexed', async () => {
   const other = await startBackend({ beside: backend })
   onTestFinished(() => other.stop())
-  const send = Client.prototype.query as (this: Client, ...args: unknown[]) => unknown
+  const send = Reflect.get(Client.prototype, 'query') as (this: Client, ...args: unknown[]) => unknown
   const released = Promise.withResolvers<void>()
   const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(this: Client, ...args: unknown[]): void {
     const result = send.apply(this, args)
