@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { processorMs } from '../testing/waiting.ts'
 import { hasTag, isVersion, versionsOf } from './tags.ts'
 
 test.each<[header: string | undefined, versions: number[] | undefined]>([
@@ -36,9 +37,7 @@ test('a matching tag in If-None-Match, weak or strong, means that the client has
 })
 
 test('a hostile header is parsed in linear time', () => {
-  const began = performance.now()
   const tabs = '\t'.repeat(15_000)
-  for (const header of [`${tabs}x`, `"a"${tabs}x`, `${tabs}"a"${tabs}`, ' '.repeat(16_000), '"'.repeat(16_000), ','.repeat(16_000), '"a" '.repeat(4_000)])
-    hasTag(header, '"3"')
-  expect(performance.now() - began).toBeLessThan(50)
+  const headers = [`${tabs}x`, `"a"${tabs}x`, `${tabs}"a"${tabs}`, ' '.repeat(16_000), '"'.repeat(16_000), ','.repeat(16_000), '"a" '.repeat(4_000)]
+  expect(processorMs(() => headers.map((header) => hasTag(header, '"3"')))).toBeLessThan(50)
 })

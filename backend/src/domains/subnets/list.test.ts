@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { subnetGet, subnetList, subnetUpdate, type SubnetStatus } from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { stopwatch } from '../../testing/waiting.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
 const backend = await startBackend()
@@ -183,9 +184,9 @@ test('a subnet with a thousand exclusions and tens of thousands of addresses in 
   await assign(by.backend, subnet, cluster, { uses: { '10.33.0.2': 'default/a' } })
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
     select ${subnet.id}, ${cluster}, '10.33.0.0'::inet + n, 'default/service-' || n from generate_series(3, 30002) n`.execute(db)
-  const began = performance.now()
+  const passedMs = stopwatch()
   const { used } = (await by.operator.call(subnetGet, { params: { id: subnet.id } })).answer!
-  expect(performance.now() - began).toBeLessThan(1_000)
+  expect(passedMs()).toBeLessThan(1_000)
   // Exclusions between 10.33.0.2 and 10.33.117.50: four ranges of three addresses in each full block of 256, and one range in the last 51 addresses.
   expect(used).toBe(30_001 - 117 * 12 - 3)
 })
@@ -212,10 +213,10 @@ test('a list of ten thousand subnets is searched and sorted within a second', as
     own.platform.db,
   )
   for (const query of [{}, { sort: '-used' as const }, { q: '10.20.3.4' }, { q: '20.3', sort: 'cidr' as const, per_page: 1000 }]) {
-    const began = performance.now()
+    const passedMs = stopwatch()
     const { answer } = await by.call(subnetList, { query })
     expect(answer!.total).toBeGreaterThan(0)
-    expect(performance.now() - began).toBeLessThan(1000)
+    expect(passedMs()).toBeLessThan(1000)
   }
   expect(
     (await by.call(subnetUpdate, { params: { id: (await by.call(subnetList)).answer!.items[0]!.id }, body: { cidr: '10.0.1.0/24' } })).problem,
