@@ -36,6 +36,7 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
     uuid: disk.identity.uuid,
     serial: disk.identity.serial,
     clusterId: null,
+    talosVersion: null,
     live: false,
     reachable: null,
     lastContactAt: null,

@@ -14,6 +14,7 @@ import { readEverything, type Reading } from './reading.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
+  readonly talosVersion: string | null
   /** The server is in a cluster, or an operation works on it. */
   readonly live: boolean
   readonly reachable: boolean | null
@@ -37,6 +38,8 @@ export type Observation = {
   /** The expected hardware: the observation is ignored if the machine was replaced since. */
   readonly uuid: string | null
   readonly serial: string | null
+  /** The recorded version of Talos at the time of the request: a reading does not replace a version that was recorded since. */
+  readonly talosVersion: string | null
 } & (
   | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
   /** `unreachable`: this was the third failure in a row. */
@@ -101,7 +104,15 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   const open = new Set<AbortController>()
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
-  const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
+  const about = ({ server: { id, address, clusterId, uuid, serial, talosVersion }, at }: Asked) => ({
+    serverId: id,
+    askedAt: at,
+    address,
+    clusterId,
+    uuid,
+    serial,
+    talosVersion,
+  })
   /** Whether two states of a server have the same address, cluster and hardware, so that an observation of one state applies to the other. */
   const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
   const drop = (state: State) => {

@@ -25,6 +25,7 @@ function sweep(
     uuid: null,
     serial: null,
     clusterId: null,
+    talosVersion: null,
     live: false,
     reachable: true,
     lastContactAt: clock.now() - hourMs,

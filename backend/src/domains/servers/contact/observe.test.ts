@@ -6,6 +6,7 @@ import { serverConfirm, serverGet, serverList } from '#contract/servers/servers.
 import type { Observation } from '../../../talos-fleet/contact.ts'
 import { shardCount } from '../../../talos-fleet/leases.ts'
 import type { Reading } from '../../../talos-fleet/reading.ts'
+import { inTransaction } from '../../../db/db.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildServer } from '../testing.ts'
 
@@ -27,6 +28,7 @@ const asked = (serverId: string) => ({
   ...hardwareOf.get(serverId)!,
   address: '10.0.0.1',
   clusterId: null,
+  talosVersion: null as string | null,
   askedAt: backend.clock.now(),
   at: backend.clock.now(),
 })
@@ -263,6 +265,20 @@ test('hardware that was read again without a change is compared with the databas
   // Back to the first hardware: the digest belonged to the row before the change.
   await read('nvme0n1')
   expect(await get(id)).toMatchObject({ version: version + 2, resources: { disks: [{ id: 'nvme0n1' }] } })
+})
+
+test('a reading that began before an upgrade was recorded does not bring the former version back', async () => {
+  const id = await build()
+  const read = (version: string, talosVersion: string | null) => {
+    const read = reading('nvme0n1')
+    return servers.observe([{ ...seen(id), talosVersion, reading: { ...read, status: { ...read.status, version } } } as Observation])
+  }
+  await read('v1.13.8', (await get(id)).talos.version)
+  await inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic: 'a' }))
+  await read('v1.13.8', 'v1.13.8')
+  expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'a' })
+  await read('v1.13.8', 'v1.13.9')
+  expect((await get(id)).talos.version).toBe('v1.13.8')
 })
 
 test('contacts leave the roster as it is, and a change makes a new object only for the changed server', async () => {

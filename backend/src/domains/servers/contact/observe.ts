@@ -61,6 +61,7 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
   uuid: row.uuid,
   serial: row.serial,
   clusterId: row.cluster_id,
+  talosVersion: row.talos_version,
   live: row.cluster_id !== null || row.operation_id !== null,
   reachable: row.reachable,
   lastContactAt: contact?.getTime() ?? null,
@@ -119,6 +120,8 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   if (seen.kind === 'seen')
     return {
       ...(seen.reading && readingColumns(seen.reading, at)),
+      // An upgrade has recorded what the server runs since the machine was asked.
+      ...(row.talos_version !== seen.talosVersion && { talos_version: row.talos_version, schematic: row.schematic }),
       ...answeringColumns(seen.status),
       ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
     }
