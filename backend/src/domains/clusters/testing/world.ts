@@ -136,7 +136,6 @@ export async function clusterWorld({
   const contact = backend.domains.all.find((d) => d.name === 'servers')!
   await contact.start!()
   const halt = async () => void (await Promise.all([driver.stop(), contact.stop!()]))
-  const besides: { stop(): Promise<void> }[] = []
   const beside: ClusterWorld['beside'] = async () => {
     const own = testClock(Date.now())
     const other = await startBackend({ beside: backend, environment: settings, clock: own, log })
@@ -144,11 +143,12 @@ export async function clusterWorld({
     const work = realTime(other.platform.engine, own)
     await contacts.start!()
     const stop = async () => void (await Promise.all([work.stop(), contacts.stop!()]))
-    besides.push({ stop })
+    // Before the end of its backend, which begins when the test is over.
+    whenOver(stop)
     return { backend: other, admin: await other.signIn({ role: 'admin' }), stop }
   }
   whenOver(async () => {
-    await Promise.all([halt(), ...besides.map((one) => one.stop())])
+    await halt()
     await simulator.stop()
     await backend.stop()
     rmSync(folder, { recursive: true, force: true })
