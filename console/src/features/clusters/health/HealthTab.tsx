@@ -33,10 +33,15 @@ const podsOf =
       </a>
     )
 
-const memberColumns = (reason: string | null) =>
+const roleOf = (unreported: string | null, m: EtcdMemberHealth): ReactNode => {
+  const role = etcdRole(unreported, m)
+  return role === 'unknown' ? unknown : sentence(role)
+}
+
+const memberColumns = (unreported: string | null) =>
   columns<EtcdMemberHealth>([
     { id: 'name', head: 'Member', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
-    { id: 'standing', head: 'Role', width: 96, card: 'fact', cell: (m) => sentence(etcdRole(reason, m)) },
+    { id: 'standing', head: 'Role', width: 96, card: 'fact', cell: (m) => roleOf(unreported, m) },
     { id: 'version', head: 'Version', width: 90, from: 'lg', cell: (m) => m.version ?? unknown },
     { id: 'size', head: 'Database', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.size_bytes) },
     { id: 'used', head: 'In use', numeric: true, width: 100, from: 'md', cell: (m) => bytes(m.in_use_bytes) },
