@@ -17,6 +17,9 @@ export function listed(names: readonly string[], most = 4): string {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
+/** Silent servers may have changed, too. */
+export const noKnownDrift = 'Steelyard knows of no configuration that was changed from outside'
+
 /** `cp-1: no answer; cp-2: no answer`. Above `most` the rest is only counted. */
 export const joined = (reasons: readonly string[], most = 4): string =>
   reasons.length > most ? `${reasons.slice(0, most - 1).join('; ')}; and ${reasons.length - most + 1} more` : reasons.join('; ')

@@ -4,7 +4,7 @@ import type { Snapshot, SnapshotSchedule } from '#contract/clusters/changes/snap
 import type { ClusterHealth, EtcdMemberHealth, HealthState, HealthTopic } from '#contract/clusters/health.ts'
 import { counted } from '#contract/words.ts'
 import { remedy, settleFull } from '../remedies.ts'
-import { listed } from '../sentences.ts'
+import { listed, noKnownDrift } from '../sentences.ts'
 
 type Line = ClusterHealth['lines'][number]
 type Said = { readonly state: HealthState; readonly message: string; readonly remedies?: readonly Remedy[] }
@@ -218,7 +218,7 @@ function nodes(items: readonly Node[], state: State, around: Omit<Around, 'saved
 }
 
 function drift(items: ClusterHealth['drift']): Said {
-  if (items.length === 0) return { state: 'ok', message: 'No change of a configuration outside of Steelyard is known.' }
+  if (items.length === 0) return { state: 'ok', message: `${noKnownDrift}.` }
   return { state: 'attention', message: `The configuration of ${namesOf(items)} was changed outside of Steelyard.` }
 }
 

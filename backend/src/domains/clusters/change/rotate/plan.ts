@@ -11,7 +11,7 @@ import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotat
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { readFound } from '../../../patches/drift/found.ts'
 import { outside } from '../../outside.ts'
-import { joined, listed } from '../../sentences.ts'
+import { joined, listed, noKnownDrift } from '../../sentences.ts'
 import * as store from '../../store.ts'
 import { type ChangeView, check, keyOf, kubernetes, type Planned, type PlannedGroup, talosOf } from '../frame.ts'
 import { workersFirst } from '../configure/servers.ts'
@@ -182,9 +182,7 @@ export async function planRotation(view: ChangeView, what: RotatedSecret): Promi
       check(
         'configuration',
         drifted.length === 0,
-        drifted.length === 0
-          ? 'No change of a configuration outside of Steelyard is known'
-          : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
+        drifted.length === 0 ? noKnownDrift : `${driftSentence} on ${listed(drifted)}: keep or overwrite the change first`,
       ),
       checkEtcd(await etcdReports(view)),
       await nodesCheck(view, servers),

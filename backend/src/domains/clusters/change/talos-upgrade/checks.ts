@@ -2,7 +2,7 @@
 import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { versionOf } from '../../outside.ts'
-import { joined, listed } from '../../sentences.ts'
+import { joined, listed, noKnownDrift } from '../../sentences.ts'
 import { isWanted, type MemberRow } from '../../store.ts'
 import { type ChangeView, check, kubernetes } from '../frame.ts'
 import { leaderLast, type MemberReport } from '../shared/etcd.ts'
@@ -60,7 +60,7 @@ export function checkDrift(view: ChangeView, looked: readonly Looked[]): Check {
     'drift',
     drifted.length === 0,
     drifted.length === 0
-      ? 'No change of a configuration outside of Steelyard is known'
+      ? noKnownDrift
       : `The configuration of ${listed(drifted)} was changed outside of Steelyard: look at the difference, then keep or overwrite it`,
   )
 }
