@@ -5,21 +5,22 @@ import { controlPlanesOf } from '../kubernetes.ts'
 import { settleFull } from '../remedies.ts'
 import { joined, listed } from '../sentences.ts'
 import { type ChangeKind, check, keyOf, memberOf, talos, viewOf } from './frame.ts'
-import { etcdHealthy, etcdRemedies, etcdReports, leaderLast, type MemberReport } from './shared/etcd.ts'
+import { etcdHealthy, etcdRemedies, etcdReports, hasMajority, leaderLast, type MemberReport } from './shared/etcd.ts'
 
 const titles = changeTable.clusterDefragment.steps
 
-/** The members that don't answer, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
+/** The members that don't answer or have no leader, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
 const silentOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => !r.knowsAlarms).map((r) => `${r.name}: ${r.problem}`))
 
 /** Why etcd can't be defragmented, with what to do, or ''. */
 function refusalOf(reports: readonly MemberReport[]): string {
-  const silent = reports.filter((r) => !r.knowsAlarms)
-  if (silent.length === 0) return ''
-  const todo = reports.some((r) => r.alarm === 'NOSPACE')
-    ? settleFull(silent).todo
-    : `bring ${namesOf(silent)} back, or ${silent.length * 2 < reports.length ? `replace ${silent.length === 1 ? 'it' : 'them'}` : 'restore the cluster from a snapshot'}`
-  return `${silentOf(reports)}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
+  const silent = silentOf(reports)
+  const down = reports.filter((r) => r.sizeBytes === null)
+  // Members that answer without a leader elect one as soon as a majority is back.
+  if (down.length === 0) return silent
+  const instead = hasMajority(reports) ? `replace ${down.length === 1 ? 'it' : 'them'}` : 'restore the cluster from a snapshot'
+  const todo = reports.some((r) => r.alarm === 'NOSPACE') ? settleFull(down).todo : `bring ${namesOf(down)} back, or ${instead}`
+  return `${silent}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
 }
 
 /** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */

@@ -104,6 +104,11 @@ test('a lost quorum is a problem that names the members that are down', { timeou
     message: expect.stringMatching(/so none can be removed: bring control planes back until etcd has a leader, or restore the cluster/) as string,
     remedies: [{ change: 'restore', node_id: null, name: null }],
   })
+  const [down = '', gone = ''] = nodes.slice(1, 3).map((n) => n.name)
+  const { checks } = (await admin.call(clusterPlan, { params: { id: cluster.id }, body: { change: { kind: 'defragment' } } })).answer!
+  expect(checks.find((c) => !c.ok)!.message).toMatch(
+    new RegExp(`${nodes[0]!.name}: etcd has no leader.*\\. Bring (${down} and ${gone}|${gone} and ${down}) back, or restore the cluster from a snapshot$`),
+  )
   expect(failed).toContainEqual(expect.objectContaining({ check: 'alarms', message: 'No control plane reports whether etcd has an alarm' }))
   expect(health.kubernetes_api.filter((a) => !a.ready).length).toBeGreaterThanOrEqual(2)
 })

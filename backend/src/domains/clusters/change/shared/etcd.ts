@@ -67,13 +67,16 @@ export async function etcdReports(view: Pick<ChangeView, 'parts' | 'state' | 'si
   })
 }
 
+/** Whether more than half of the control planes report the state of their member. */
+export const hasMajority = (reports: readonly MemberReport[]): boolean => reports.filter((r) => r.sizeBytes !== null).length * 2 > reports.length
+
 /** The changes that settle what the control planes report, the best one first. */
 export function etcdRemedies(reports: readonly MemberReport[]): Remedy[] {
   if (reports.some((r) => r.alarm === 'CORRUPT')) return [remedy('restore')]
   const down = reports.filter((r) => r.sizeBytes === null)
   if (reports.some((r) => r.alarm === 'NOSPACE')) return settleFull(down).remedies
   // Without a majority no member can be removed.
-  return down.length === 0 || down.length * 2 >= reports.length ? [] : [remedy('replace', down)]
+  return down.length === 0 || !hasMajority(reports) ? [] : [remedy('replace', down)]
 }
 
 const problemsOf = (reports: readonly MemberReport[]): string =>
