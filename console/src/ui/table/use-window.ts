@@ -13,7 +13,10 @@ const [fullInScroll, fullAtRest, namesAtOnce] = [4, 6, 16]
 const [fullInSearch, fullGone, namesGone] = [3, 16, 100]
 /** Rows above and below the visible ones that are rendered in full while the user searches. */
 const searchAhead = 4
-/** A frame that adds rows delays scrolling if it takes longer than this, in ms. Then such frames are at most a tenth of the time while the list scrolls. */
+/**
+ * A frame that adds rows delays scrolling if it takes longer than this, in ms. Then such frames are at most a tenth of the time while the list scrolls, and
+ * there are none while it scrolls past more rows than they add.
+ */
 const smoothMs = 8
 
 interface WindowParts {
@@ -71,8 +74,10 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     setDrawn(whole && !isSearching() ? wholeList(count) : firstRows(count, rowHeight.current, latest.current.seen, isSearching() ? fullInSearch : fullAtRest))
   }
   const frame = useRef(0)
-  /** How long a frame that adds rows takes, with layout and painting, in ms; and when the last one ended. */
-  const cost = useRef({ ms: 0, endedAt: 0 })
+  /** How long a frame that adds rows takes, with layout and painting, in ms. */
+  const cost = useRef(0)
+  /** The first visible row at a time while the list scrolls. Null while it rests. */
+  const pace = useRef<{ row: number; at: number } | null>(null)
   const afterTyping = useRef(0)
   const opened = openRows.join(',')
 
@@ -91,6 +96,16 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     return { count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top }
   }, [body, count, isDone, opened])
 
+  /** How many rows in full this frame of scrolling may add. */
+  const mostInScroll = useCallback((row: number): number => {
+    if (cost.current <= smoothMs) return fullInScroll
+    const at = performance.now()
+    const from = pace.current
+    if (from !== null && at - from.at < 10 * cost.current) return 0
+    pace.current = { row, at }
+    return from !== null && Math.abs(row - from.row) <= fullInScroll ? fullInScroll : 0
+  }, [])
+
   const again = useRef<(moment: Moment) => void>(() => undefined)
   /** Adds rows as far as the moment allows, and more in the next frames. `now`: all visible rows. */
   const step = useCallback(
@@ -107,18 +122,17 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
       const seen = visibleRows(view)
       const { full: was, ...names } = latest.current
       const searching = isSearching()
-      const { ms, endedAt } = cost.current
-      const isCheap = ms <= smoothMs || performance.now() - endedAt >= 10 * ms
-      const most = { now: undefined, scroll: isCheap ? fullInScroll : 0, rest: searching ? fullInSearch : fullAtRest }[moment]
+      if (moment !== 'scroll') pace.current = null
+      const most = moment === 'scroll' ? mostInScroll(seen.from) : { now: undefined, rest: searching ? fullInSearch : fullAtRest }[moment]
       const frees = searching && moment === 'rest'
       const wanted = nextRange(was, seen, count, searching ? searchAhead : whole ? count : overscan, most)
-      const full = frees ? shrunk(was, wanted, fullGone) : covers(was, wanted) ? was : wanted
+      const full = frees ? shrunk(was, wanted, fullGone) : most === 0 || covers(was, wanted) ? was : wanted
       // Names follow when scrolling comes near their end and, while the list rests, after the rows in full.
       const isNear = !covers(names, { from: Math.max(0, seen.from - overscan), to: Math.min(count, seen.to + overscan) })
       const more = (isNear && !frees) || (moment === 'rest' && full === was) ? namesAtOnce : 0
       const range = frees ? shrunk(names, nextRange(names, seen, count, overscan, more), namesGone) : nextRange(names, seen, count, count, more)
       const touches = full.to >= range.from && full.from <= range.to
-      const shown = touches ? { from: Math.min(range.from, full.from), to: Math.max(range.to, full.to) } : full
+      const shown = touches ? { from: Math.min(range.from, full.from), to: Math.max(range.to, full.to) } : most === 0 ? range : full
       const next: Drawn = { ...windowOf(shown, view), full, seen }
       const isSame = full === was && next.from === names.from && next.to === names.to && next.before === names.before && next.after === names.after
       latest.current = isSame ? { ...latest.current, seen } : next
@@ -128,8 +142,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
         flushSync(() => setDrawn(next))
         // This timer runs after the frame.
         setTimeout(() => {
-          const endedAt = performance.now()
-          cost.current = { ms: ms + (endedAt - began - ms) / 4, endedAt }
+          cost.current += (performance.now() - began - cost.current) / 4
         })
       }
       cancelAnimationFrame(frame.current)
@@ -138,7 +151,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
       const rest = () => again.current('rest')
       frame.current = requestAnimationFrame(moment === 'scroll' ? () => (frame.current = requestAnimationFrame(rest)) : rest)
     },
-    [count, whole, look],
+    [count, whole, look, mostInScroll],
   )
 
   useLayoutEffect(() => {
