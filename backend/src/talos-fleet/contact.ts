@@ -11,6 +11,7 @@ import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
 import { readEverything, type Reading } from './reading.ts'
+import { inOrder, missesToUnreachable, schedule } from './schedule.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
@@ -47,19 +48,11 @@ export type Observation = {
   | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
 )
 
-const contactTimes = {
-  everyMs: 120_000,
-  retriesMs: [20_000, 40_000],
-  /** Interval of full readings: hardware, versions, addresses. */
-  everythingMs: 600_000,
-  liveMs: 3_000,
-  liveRetryMs: 500,
-  liveDeadlineMs: 3_500,
-} as const
-const missesToUnreachable = 3
-/** After a start, the contacts of overdue servers are spread over this many ms per server. */
-const firstContactMs = 10
+const liveDeadlineMs = 3_500
+/** Interval in which servers that become due are looked for. */
 const tickMs = 500
+/** Contacts that are due within so many ms begin together. */
+const spreadMs = 5
 const batchMs = 1_000
 /** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */
 const mostWaiting = 64
@@ -103,7 +96,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   /** Each contact has a signal of its own: adding a listener to an AbortSignal takes longer the more listeners it has. */
   const open = new Set<AbortController>()
 
-  const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
+  const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
   const about = ({ server: { id, address, clusterId, uuid, serial, talosVersion }, at }: Asked) => ({
     serverId: id,
     askedAt: at,
@@ -128,21 +121,11 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     state.nextAt = Math.min(state.nextAt, now)
   }
 
-  /** Time of the first contact with a server that is new to this process; later if another process has just contacted it. */
-  const firstAt = (server: Watched, now: number, spreadMs: number): number => {
-    if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, contactTimes.everyMs * pace)
-    // A time in the future was written before the clock was set back.
-    const agoMs = Math.max(0, clock.now() - server.lastContactAt)
-    return now + Math.max(random() * spreadMs * pace, jittered(contactTimes.everyMs) - agoMs)
-  }
-
   const takeRoster = async (): Promise<void> => {
     const servers = await roster()
     if (servers === taken) return
     taken = servers
     const now = clock.monotonic()
-    // After a start, overdue servers are contacted about as fast as usual. Ten thousand contacts at once would take too much processor time and memory.
-    const spreadMs = Math.min(contactTimes.everyMs, Math.max(5_000, servers.length * firstContactMs))
     const gone = new Set(states.keys())
     for (const server of servers) {
       gone.delete(server.id)
@@ -150,10 +133,10 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       if (!state) {
         states.set(server.id, {
           server,
-          nextAt: firstAt(server, now, spreadMs),
+          nextAt: firstAt(server, now, servers.length),
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
-          everythingAt: server.hasHardware ? now + random() * contactTimes.everythingMs * pace : 0,
+          everythingAt: firstReadingAt(server, now),
           client: null,
         })
         continue
@@ -178,7 +161,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     const isDue =
       !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
     const reading = isDue ? await readEverything(client, status) : null
-    if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
+    if (reading) state.everythingAt = now + nextReadingMs()
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
@@ -213,20 +196,13 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     return { ...base, kind: 'missed', reason, unreachable: state.misses >= missesToUnreachable }
   }
 
-  const nextMs = (state: State): number => {
-    const { misses, server } = state
-    if (server.live) return misses > 0 && misses < missesToUnreachable ? contactTimes.liveRetryMs * pace : jittered(contactTimes.liveMs)
-    const retry = misses > 0 ? contactTimes.retriesMs[misses - 1] : undefined
-    return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
-  }
-
   /** Whether a server has never answered or didn't answer the last time. Contacts with such servers may take long, so they use a separate lane. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
   const laneOf = (state: State): Lane => (isDoubtful(state) ? 'suspect' : 'contact')
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
-    const deadlineMs = state.server.live ? contactTimes.liveDeadlineMs : readDeadlineMs
+    const deadlineMs = state.server.live ? liveDeadlineMs : readDeadlineMs
     const own = new AbortController()
     const end = () => own.abort()
     let timer: NodeJS.Timeout | undefined
@@ -251,7 +227,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       clearTimeout(timer)
       open.delete(own)
       state.isBusy = false
-      state.nextAt = clock.monotonic() + nextMs(state)
+      state.nextAt = clock.monotonic() + nextMs(state.server, state.misses)
       // If the server changed or was removed during this contact, the open connection may lead to the wrong machine.
       if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
     }
@@ -273,35 +249,43 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     }
   }
 
+  /** Runs `act` every `ms`, or later if it takes longer. */
   const every = async (ms: number, signal: AbortSignal, act: () => Promise<void>): Promise<void> => {
     while (!signal.aborted) {
+      const began = clock.monotonic()
       try {
         await act()
       } catch (error) {
         onError(error)
       }
-      await clock.sleep(ms, signal).catch(() => undefined)
+      await clock.sleep(Math.max(0, began + ms - clock.monotonic()), signal).catch(() => undefined)
     }
   }
 
   return {
     async run(signal: AbortSignal): Promise<void> {
       const running = new Set<Promise<void>>()
+      const everyTickMs = Math.max(20, tickMs * pace)
       signal.addEventListener('abort', () => open.forEach((one) => one.abort(signal.reason)), { once: true })
+      const begin = (state: State): void => {
+        if (!state.client && fleet.budget.waiting(laneOf(state)) >= mostWaiting) return
+        const one = contact(state, signal).finally(() => running.delete(one))
+        running.add(one)
+      }
       const tick = async () => {
         await takeRoster()
-        if (signal.aborted) return
         const now = clock.monotonic()
         const due: State[] = []
-        for (const state of states.values()) if (!state.isBusy && state.nextAt <= now) due.push(state)
-        // Watched servers first, then the longest overdue, so that each gets its turn if the servers answer more slowly than contacts are due.
-        for (const state of due.toSorted((a, b) => Number(b.server.live) - Number(a.server.live) || a.nextAt - b.nextAt)) {
-          if (!state.client && fleet.budget.waiting(laneOf(state)) >= mostWaiting) continue
-          const one = contact(state, signal).finally(() => running.delete(one))
-          running.add(one)
+        for (const state of states.values()) if (!state.isBusy && state.nextAt <= now + everyTickMs) due.push(state)
+        for (const state of inOrder(due, now)) {
+          const inMs = state.nextAt - clock.monotonic()
+          // Each at its own time: many answers at once would block the thread, and their objects would outlive the collections of young objects.
+          if (inMs > spreadMs) await clock.sleep(inMs, signal).catch(() => undefined)
+          if (signal.aborted) return
+          begin(state)
         }
       }
-      await Promise.all([every(Math.max(20, tickMs * pace), signal, tick), every(Math.max(50, batchMs * pace), signal, flush)])
+      await Promise.all([every(everyTickMs, signal, tick), every(Math.max(50, batchMs * pace), signal, flush)])
       await Promise.all(running)
       await flush()
       for (const state of states.values()) drop(state)

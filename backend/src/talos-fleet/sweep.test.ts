@@ -33,14 +33,16 @@ function sweep(
     hasHardware: true,
     stage: 'maintenance',
   }))
-  /** Numbers of contacts by second. */
+  /** Numbers of contacts by second, and by time. */
   const perSecond: number[] = []
+  const atOnce = new Map<number, number>()
   const fleet = {
     budget: budget(),
     connection: ({ id }: Watched) => ({
       maintenance: async () => {
         const second = Math.floor((clock.monotonic() - 1) / 1_000)
         perSecond[second] = (perSecond[second] ?? 0) + 1
+        atOnce.set(clock.monotonic(), (atOnce.get(clock.monotonic()) ?? 0) + 1)
         return answers({ kind: 'seen', serverId: id, at: clock.now(), reading: null } as Observation)
       },
     }),
@@ -64,14 +66,21 @@ function sweep(
     stop.abort(new Error('the test has ended'))
     await running
   })
-  const pass = async (seconds: number) => {
-    for (let half = 0; half < 2 * seconds; half++) {
-      clock.advance(500)
+  const pass = async (seconds: number, stepMs = 500) => {
+    for (let ms = 0; ms < seconds * 1_000; ms += stepMs) {
+      clock.advance(stepMs)
       await nextTurn()
       await nextTurn()
     }
   }
-  return { perSecond, pass, stored: () => stored, waiting: () => fleet.budget.state().waiting, listeners: () => getEventListeners(stop.signal, 'abort').length }
+  return {
+    perSecond,
+    atOnce,
+    pass,
+    stored: () => stored,
+    waiting: () => fleet.budget.state().waiting,
+    listeners: () => getEventListeners(stop.signal, 'abort').length,
+  }
 }
 
 test('after a start, ten thousand overdue servers are contacted at about a hundred a second', async () => {
@@ -80,6 +89,14 @@ test('after a start, ten thousand overdue servers are contacted at about a hundr
   expect(stored()).toBe(10_000)
   expect(Math.max(...perSecond)).toBeLessThanOrEqual(160)
   for (const count of perSecond.slice(0, 99)) expect(count).toBeGreaterThanOrEqual(50)
+})
+
+test('servers that become due within half a second are contacted one after the other, each at its time', async () => {
+  const { atOnce, pass, stored } = sweep(10_000)
+  await pass(10, 20)
+  expect(stored()).toBeGreaterThan(800)
+  // A hundred a second are two in 20 ms.
+  expect(Math.max(...atOnce.values())).toBeLessThanOrEqual(6)
 })
 
 test('if servers answer slowly, further due servers wait without a contact, and each gets its turn', async () => {

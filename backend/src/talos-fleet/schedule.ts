@@ -1,0 +1,51 @@
+/** When servers are contacted: the intervals of contacts, and the order of those that are due. */
+import type { Clock } from '../clock.ts'
+import type { Watched } from './contact.ts'
+
+const everyMs = 120_000
+const retriesMs = [20_000, 40_000]
+/** Interval of full readings: hardware, versions, addresses. */
+const everythingMs = 600_000
+const liveMs = 3_000
+const liveRetryMs = 500
+export const missesToUnreachable = 3
+/** After a start, the contacts of overdue servers are spread over this many ms per server. */
+const firstContactMs = 10
+
+/** What the order of contacts depends on. `nextAt` is a monotonic time, so that setting back the wall clock doesn't delay the next contact. */
+interface Due {
+  readonly server: Watched
+  readonly nextAt: number
+}
+
+/** @param pace factor for all intervals; all times are in ms of the monotonic clock */
+export function schedule({ clock, random, pace }: { readonly clock: Clock; readonly random: () => number; readonly pace: number }) {
+  const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
+  return {
+    /** Time of the first contact with one of so many servers that are new to this process; later if another process has just contacted it. */
+    firstAt(server: Watched, now: number, count: number): number {
+      if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, everyMs * pace)
+      // After a start, overdue servers are contacted about as fast as usual. Ten thousand contacts at once would take too much processor time and memory.
+      const spreadMs = Math.min(everyMs, Math.max(5_000, count * firstContactMs))
+      // A time in the future was written before the clock was set back.
+      const agoMs = Math.max(0, clock.now() - server.lastContactAt)
+      return now + Math.max(random() * spreadMs * pace, jittered(everyMs) - agoMs)
+    },
+    /** Time until the next contact, after so many misses in a row. */
+    nextMs(server: Watched, misses: number): number {
+      if (server.live) return misses > 0 && misses < missesToUnreachable ? liveRetryMs * pace : jittered(liveMs)
+      const retry = misses > 0 ? retriesMs[misses - 1] : undefined
+      return retry === undefined ? jittered(everyMs) : retry * pace
+    },
+    /** Time of the first full reading of a server that is new to this process. */
+    firstReadingAt: (server: Watched, now: number): number => (server.hasHardware ? now + random() * everythingMs * pace : 0),
+    nextReadingMs: (): number => jittered(everythingMs),
+  }
+}
+
+/** Overdue servers first, of these the live ones, so that each gets its turn if the servers answer more slowly than contacts are due. */
+export function inOrder<T extends Due>(due: readonly T[], now: number): T[] {
+  const isLate = ({ nextAt }: Due) => Number(nextAt <= now)
+  const isLiveLate = (one: Due) => Number(one.server.live) * isLate(one)
+  return due.toSorted((a, b) => isLate(b) - isLate(a) || isLiveLate(b) - isLiveLate(a) || a.nextAt - b.nextAt)
+}
