@@ -23,7 +23,7 @@ export function schedule({ clock, random, pace }: { readonly clock: Clock; reado
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   return {
     /** Time of the first contact with one of so many servers that are new to this process; later if another process has just contacted it. */
-    firstAt(server: Watched, now: number, count: number): number {
+    firstAt: (server: Watched, now: number, count: number): number => {
       if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, everyMs * pace)
       // After a start, overdue servers are contacted about as fast as usual. Ten thousand contacts at once would take too much processor time and memory.
       const spreadMs = Math.min(everyMs, Math.max(5_000, count * firstContactMs))
@@ -32,7 +32,7 @@ export function schedule({ clock, random, pace }: { readonly clock: Clock; reado
       return now + Math.max(random() * spreadMs * pace, jittered(everyMs) - agoMs)
     },
     /** Time until the next contact, after so many misses in a row. */
-    nextMs(server: Watched, misses: number): number {
+    nextMs: (server: Watched, misses: number): number => {
       if (server.live) return misses > 0 && misses < missesToUnreachable ? liveRetryMs * pace : jittered(liveMs)
       const retry = misses > 0 ? retriesMs[misses - 1] : undefined
       return retry === undefined ? jittered(everyMs) : retry * pace
