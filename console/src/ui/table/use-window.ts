@@ -78,7 +78,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   const cost = useRef(0)
   /** The first visible row at a time while the list scrolls. Null while it rests. */
   const pace = useRef<{ row: number; at: number } | null>(null)
-  const afterTyping = useRef(0)
+  const later = useRef(0)
   const opened = openRows.join(',')
 
   /** Whether no row is to come or go. */
@@ -107,14 +107,24 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   }, [])
 
   const again = useRef<(moment: Moment) => void>(() => undefined)
+  /**
+   * Adds rows in the next frame. While the user searches, after it: the frame may have laid the page out already, for a letter or an answer, and would do it
+   * twice.
+   */
+  const addSoon = useCallback(() => {
+    cancelAnimationFrame(frame.current)
+    clearTimeout(later.current)
+    const rest = () => again.current('rest')
+    frame.current = requestAnimationFrame(() => (isSearching() ? (later.current = window.setTimeout(rest)) : rest()))
+  }, [])
   /** Adds rows as far as the moment allows, and more in the next frames. `now`: all visible rows. */
   const step = useCallback(
     (moment: Moment): void => {
       // A frame that adds rows would delay the next letter.
       const waitMs = moment === 'rest' ? typingEndsInMs() : 0
       if (waitMs > 0) {
-        clearTimeout(afterTyping.current)
-        afterTyping.current = window.setTimeout(() => again.current('rest'), waitMs)
+        clearTimeout(later.current)
+        later.current = window.setTimeout(() => again.current('rest'), waitMs)
         return
       }
       const view = look()
@@ -140,18 +150,16 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
       else if (!isSame) {
         const began = performance.now()
         flushSync(() => setDrawn(next))
-        // This timer runs after the frame.
-        setTimeout(() => {
-          cost.current += (performance.now() - began - cost.current) / 4
-        })
+        // This timer runs after the frame, except while the user searches.
+        if (!searching) setTimeout(() => (cost.current += (performance.now() - began - cost.current) / 4))
       }
       cancelAnimationFrame(frame.current)
       if (isSame && moment === 'rest') return
       // After a frame without scrolling the list rests.
-      const rest = () => again.current('rest')
-      frame.current = requestAnimationFrame(moment === 'scroll' ? () => (frame.current = requestAnimationFrame(rest)) : rest)
+      if (moment === 'scroll') frame.current = requestAnimationFrame(addSoon)
+      else addSoon()
     },
-    [count, whole, look, mostInScroll],
+    [count, whole, look, mostInScroll, addSoon],
   )
 
   useLayoutEffect(() => {
@@ -163,9 +171,8 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     if (isDone()) return
     const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
     if (height > 0) rowHeight.current = height
-    cancelAnimationFrame(frame.current)
-    frame.current = requestAnimationFrame(() => again.current('rest'))
-  }, [body, isDone])
+    addSoon()
+  }, [body, isDone, addSoon])
   useLayoutEffect(measureRows, [measureRows, step, first])
   useEffect(() => {
     const ended = new AbortController()
@@ -183,7 +190,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     if (body.current) resized.observe(body.current)
     return () => {
       cancelAnimationFrame(frame.current)
-      clearTimeout(afterTyping.current)
+      clearTimeout(later.current)
       resized.disconnect()
       ended.abort()
     }
