@@ -1,19 +1,26 @@
 /**
  * Measures the cost of idle fleets of several sizes: how long the registration takes, the memory of the Node.js process
- * (without its database and the simulator), the processor time of contacts, and the time of a warm start.
+ * (without its database and the simulator), the processor time of contacts, and the time of a warm start. With a second built checkout, measures both, one
+ * program at a time, and prints the shares, because times and per cents of a core depend on the machine much more than shares of one run do.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
-import { builtProgram, freePort, nodeFlags, run, scratch, usage } from '../processes.ts'
+import { freePort, run, type Running, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
+import { callerOf, idle as whenIdle } from './browser.ts'
+import { type Admin, type Place, processorTimes, startOf } from './checkouts.ts'
 
 interface Options {
-  admin: { email: string; password: string }
+  admin: Admin
   fleets: readonly number[]
+  /** Folder of a second checkout, with its packages installed. */
+  against: string | undefined
+  /** Folder for the databases. They are reused if they exist. Then the registration isn't measured. */
+  data: string
   say: (what: string, value: string, bar?: string) => void
 }
 
@@ -22,13 +29,35 @@ export const bars: Readonly<Record<number, { memory: string; processor: string }
   1000: { memory: 'at most 150 MB', processor: 'at most 3 %' },
   10_000: { memory: 'at most 250 MB', processor: 'at most 20 %' },
 }
-/** `sweepMs`: time in which every idle server is contacted once. `settleMs`: time for the memory to settle after the registration. */
+/** Each checkout is started this often, in turns with the other one. */
+const starts = 7
+/** `sweepMs`: time in which every idle server is contacted once. `settleMs`: time for the memory to settle after a start or a registration. */
 const sweepMs = 120_000
-const settleMs = 150_000
+const settleMs = 120_000
 
 /** What a registration takes of each server in calls and in bytes of all answers, so that the floor does as much. */
 const callsPerServer = 15
 const bytesPerCall = 1_200
+
+/** What is measured of a checkout. Times in seconds, memory in MB, `processor` in per cent of a core. */
+interface Measured {
+  registration?: number
+  processor: number
+  memory: number
+  ready: number
+  firstList: number
+}
+
+/**
+ * The share of commit 8a935b3 that each value may be: the budget divided by what that commit took on the machine for which the budgets were set. `start`: ready
+ * and first list together.
+ */
+const shares: Readonly<Record<number, Partial<Record<'registration' | 'processor' | 'memory' | 'start', number>>>> = {
+  1000: { memory: 150 / 430, processor: 3 / 6 },
+  10_000: { memory: 250 / 555, processor: 20 / 24, start: (0.7 + 0.05) / (1.1 + 0.23), registration: 60 / 166 },
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
 /** Plain Node with as many handshakes, requests and bytes as a registration, and nothing else. */
 async function floor(servers: number, say: Options['say']): Promise<void> {
@@ -42,92 +71,101 @@ async function floor(servers: number, say: Options['say']): Promise<void> {
   await server.stop()
 }
 
-/** CPU seconds of a process with its running and ended children (Linux). */
-function treeSeconds(pid: number): number {
-  const fieldsOf = (id: string) => {
-    try {
-      const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
-      return stat
-        .slice(stat.lastIndexOf(')') + 2)
-        .split(' ')
-        .map(Number)
-    } catch {
-      return []
-    }
-  }
-  const children = readdirSync('/proc').filter((id) => /^\d+$/.test(id) && fieldsOf(id)[1] === pid)
-  const seconds = (fields: number[], last: number) => fields.slice(11, last).reduce((sum, ticks) => sum + ticks, 0) / 100
-  return seconds(fieldsOf(String(pid)), 15) + children.reduce((sum, id) => sum + seconds(fieldsOf(id), 13), 0)
+/** Registers the simulated servers that the database lacks. Returns the seconds that it took; undefined if some were registered before. */
+async function registration(place: Place, { url, program }: Awaited<ReturnType<typeof startOf>>, simulator: Running, { admin, say }: Options) {
+  const call = callerOf(url, admin)
+  const query = { per_page: 1 }
+  const known = (await call(serverList, { query })).total
+  const earlier = processorTimes(program, place, simulator)
+  const began = performance.now()
+  if (known < place.servers) await addSimulated(call, join(place.data, '..', 'simulator', 'control.sock'), { whole: place.name === 'other' })
+  const seconds = (performance.now() - began) / 1000
+  const later = processorTimes(program, place, simulator)
+  const { total } = await call(serverList, { query })
+  if (total !== place.servers) throw new Error(`${total} of ${place.servers} servers are registered`)
+  if (known > 0) return undefined
+  for (const name of ['program', 'database', 'simulator'] as const)
+    say(`  ${place.name}: processor time of the ${name}, per server`, `${(((later[name] - earlier[name]) * 1000) / total).toFixed(2)} ms`)
+  return seconds
 }
 
-export async function machineBudgets({ admin, fleets, say }: Options): Promise<void> {
-  for (const servers of fleets) {
-    const data = scratch()
-    const port = String(await freePort())
-    const url = `http://127.0.0.1:${port}`
-    const simulator = await run(
-      process.execPath,
-      ['simulator/src/main.ts', '--servers', String(servers), '--data', join(data.path, 'simulator')],
-      /^Simulator is ready/,
-    )
-    const env = {
-      PORT: port,
-      STEELYARD_DATA: data.path,
-      STEELYARD_SIMULATE: String(servers),
-      STEELYARD_DIAL_NETWORKS: '127.20.0.0/14',
-      STEELYARD_ADMIN_EMAIL: admin.email,
-      STEELYARD_ADMIN_PASSWORD: admin.password,
-      LOG_LEVEL: 'error',
-      NODE_COMPILE_CACHE: join(data.path, 'compiled'),
+/** Registers, and measures the program while nobody asks it anything. */
+async function running(place: Place, simulator: Running, options: Options): Promise<Pick<Measured, 'registration' | 'processor' | 'memory'>> {
+  // The older checkouts don't have the command; their first start fills the compile cache.
+  if (place.name === 'now') await (await startOf(place, options.admin, 'compile')).program.stop()
+  const started = await startOf(place, options.admin)
+  const { program } = started
+  try {
+    const seconds = await registration(place, started, simulator, options)
+    await whenIdle(program)
+    await pause(settleMs)
+    const before = usage(program.child.pid!)
+    await pause(sweepMs)
+    const after = usage(program.child.pid!)
+    return {
+      ...(seconds !== undefined && { registration: seconds }),
+      processor: ((after.cpuSeconds - before.cpuSeconds) / sweepMs) * 100_000,
+      memory: after.memoryMB,
     }
-    const start = () => run(process.execPath, [...nodeFlags, builtProgram, 'serve'], /^Steelyard is ready/, { env })
-    // Fills the compile cache, as `start.mjs` does before the first start.
-    await (await run(process.execPath, [...nodeFlags, builtProgram, 'compile'], /^Compiled/, { env })).stop()
-    let program = await start()
-    const caller = async () => apiClient(url, (await apiClient(url).call(authorize, { body: admin })).accessToken).call
+  } finally {
+    await program.stop()
+  }
+}
+
+async function warmStart(place: Place, admin: Admin): Promise<Pick<Measured, 'ready' | 'firstList'>> {
+  const { url, program } = await startOf(place, admin)
+  try {
+    const { call } = apiClient(url, (await apiClient(url).call(authorize, { body: admin })).accessToken)
+    const asked = performance.now()
+    await call(serverList, { query: { per_page: 100 } })
+    return { ready: program.readyAfterMs / 1000, firstList: (performance.now() - asked) / 1000 }
+  } finally {
+    await program.stop()
+  }
+}
+
+async function measured(places: readonly Place[], simulator: Running, options: Options): Promise<Measured[]> {
+  const idles: Pick<Measured, 'registration' | 'processor' | 'memory'>[] = []
+  // One program at a time: each needs the whole machine.
+  for (const place of places) idles.push(await running(place, simulator, options))
+  const times = places.map(() => [] as Pick<Measured, 'ready' | 'firstList'>[])
+  for (let round = 0; round < starts; round++) for (const [i, place] of places.entries()) times[i]!.push(await warmStart(place, options.admin))
+  return idles.map((one, i) => ({
+    ...one,
+    ready: median(times[i]!.map(({ ready }) => ready)),
+    firstList: median(times[i]!.map(({ firstList }) => firstList)),
+  }))
+}
+
+export async function machineBudgets(options: Options): Promise<void> {
+  const { fleets, against, data, say } = options
+  for (const servers of fleets) {
+    const folder = join(data, 'machines', String(servers))
+    const places: Place[] = [{ name: 'now', checkout: '.', data: join(folder, 'now'), servers }]
+    if (against !== undefined) places.push({ name: 'other', checkout: against, data: join(folder, 'other'), servers })
+    for (const place of places) mkdirSync(place.data, { recursive: true })
+    const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(folder, 'simulator')]
+    const simulator = await run(process.execPath, fleet, /^Simulator is ready/)
     try {
-      const processes = {
-        program: () => usage(program.child.pid!).cpuSeconds,
-        database: () => treeSeconds(Number.parseInt(readFileSync(join(data.path, 'postgres', 'postmaster.pid'), 'utf8'))),
-        simulator: () => usage(simulator.child.pid!).cpuSeconds,
+      say(`${servers} servers`, '', against === undefined ? '' : 'now / other, their share, and the share of 8a935b3 that the budget is')
+      const [now, other] = await measured(places, simulator, options)
+      const row = (what: string, unit: string, digits: number, bar: string, share: number | undefined, read: (one: Measured) => number | undefined) => {
+        const [ours, theirs] = [read(now!), other && read(other)]
+        if (ours === undefined) return
+        const shown = (value: number) => value.toFixed(digits)
+        if (theirs === undefined) say(`  ${what}`, `${shown(ours)}${unit}`, bar)
+        else say(`  ${what}`, `${shown(ours)} / ${shown(theirs)}${unit}`, `is ${(ours / theirs).toFixed(2)}${share ? `, at most ${share.toFixed(2)}` : ''}`)
       }
-      const used = () => Object.entries(processes).map(([name, seconds]) => [name, seconds()] as const)
-      const call = await caller()
-      const earlier = used()
-      const began = performance.now()
-      await addSimulated(call, join(data.path, 'simulator', 'control.sock'))
-      const seconds = (performance.now() - began) / 1000
-      const later = used()
-      const { total } = await call(serverList, { query: { per_page: 1 } })
-      if (total !== servers) throw new Error(`${total} of ${servers} servers are registered`)
-      say(`${servers} servers registered by address`, `${seconds.toFixed(1)} s`, servers === 10_000 ? 'at most 60 s' : '')
-      for (const [i, [name, after]] of later.entries())
-        say(`  processor time of the ${name}, per server`, `${(((after - earlier[i]![1]) * 1000) / servers).toFixed(2)} ms`)
-      await floor(servers, say)
-
-      await pause(settleMs)
-      const before = usage(program.child.pid!)
-      await pause(sweepMs)
-      const after = usage(program.child.pid!)
-      const percent = ((after.cpuSeconds - before.cpuSeconds) / sweepMs) * 100_000
-      say('  idle: processor with contacts, share of a core', `${percent.toFixed(1)} %`, bars[servers]?.processor)
-      say('  idle: memory of the Node process', `${after.memoryMB.toFixed(0)} MB`, bars[servers]?.memory)
-
-      const starts: [ready: number, list: number][] = []
-      for (let round = 0; round < 3; round++) {
-        await program.stop()
-        program = await start()
-        const call = await caller()
-        const asked = performance.now()
-        await call(serverList, { query: { per_page: 100 } })
-        starts.push([program.readyAfterMs, performance.now() - asked])
-      }
-      const median = (times: number[]) => (times.toSorted((a, b) => a - b)[1]! / 1000).toFixed(2)
-      say('  warm start: ready, and first list of 100', `${median(starts.map(([r]) => r))} + ${median(starts.map(([, l]) => l))} s`, 'at most 0.70 + 0.05 s')
+      const share = shares[servers]
+      row('registered by address', ' s', 1, servers === 10_000 ? 'at most 60 s' : '', share?.registration, (one) => one.registration)
+      row('idle: processor with contacts, share of a core', ' %', 1, bars[servers]?.processor ?? '', share?.processor, (one) => one.processor)
+      row('idle: memory of the Node process', ' MB', 0, bars[servers]?.memory ?? '', share?.memory, (one) => one.memory)
+      row('warm start: ready', ' s', 2, 'at most 0.70 s', undefined, (one) => one.ready)
+      row('warm start: first list of 100', ' s', 3, 'at most 0.050 s', undefined, (one) => one.firstList)
+      row('warm start: both together', ' s', 2, 'at most 0.75 s', share?.start, (one) => one.ready + one.firstList)
+      if (now!.registration !== undefined) await floor(servers, say)
     } finally {
-      await program.stop()
       await simulator.stop()
-      data.remove()
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: measures everything that has a budget. Where a ratio of two measurements is more meaningful than a number, prints the ratio.
  * `npm run bench -- api console start browser machines` runs the named parts only.
- * Options of `api`, `browser` and `machines`: `--servers 1000,10000`. Option of `api` and `browser`: `--data DIR` keeps the databases for the next run.
- * Options of `browser`: `--against DIR`, a second built checkout that is measured in turns with this one; `--rounds 3`.
+ * Options of `api`, `browser` and `machines`: `--servers 1000,10000`; `--data DIR` keeps the databases for the next run.
+ * Options of `browser` and `machines`: `--against DIR`, a second built checkout that is measured in turns with this one. Option of `browser`: `--rounds 3`.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
@@ -70,7 +70,7 @@ if (wanted('console')) {
 
 if (wanted('browser')) await browserBudgets({ admin, rounds: Number(options.rounds), fleets, against: options.against, data: data.path, say })
 
-if (wanted('machines')) await machineBudgets({ admin, fleets, say })
+if (wanted('machines')) await machineBudgets({ admin, fleets, against: options.against, data: data.path, say })
 
 if (wanted('start')) {
   const copy = join(data.path, 'clone')
