@@ -141,6 +141,8 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   steps.push('engine', () => queue.stop(engineGraceMs))
   if (reconciles) for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
   if (config.roles.includes('http')) {
+    // The database reads what the first requests need while this process builds the app. If that fails, the requests read it themselves.
+    const prepared = Promise.all([domains.servers.prepareList(), domains.sessions.prepare()]).catch(() => undefined)
     app = await buildWeb(platform, domains, {
       consoleFolder: path.join(home, 'console/dist'),
       cliFile: path.join(home, 'cli/dist/steelyard.mjs'),
@@ -153,8 +155,8 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     })
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
-    // While the user signs in. If it fails, the list reads them itself.
-    await domains.servers.prepareList().catch(() => undefined)
+    const serialise = (await prepared)?.[0]
+    serialise?.()
   }
   // Starts after the app, because reading ten thousand servers would delay it by a second.
   if (reconciles) {

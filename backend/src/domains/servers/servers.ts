@@ -83,7 +83,7 @@ export function servers(parts: ServerParts) {
       }
       return { ...page, onSent }
     },
-    /** Reads the first page of the list before it is asked for. */
+    /** Reads the first page of the list before it is asked for. The returned function serialises it. */
     prepareList: () => listed.prepare(),
 
     /** @throws Problem not_found */

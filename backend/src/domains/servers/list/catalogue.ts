@@ -185,7 +185,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   }
 
   return {
-    /** Reads the first page before it is asked for. */
+    /** Reads the first page before it is asked for. The returned function serialises it. */
     prepare: early.prepare,
     async page(query: ListQuery): Promise<ServerPage> {
       // The servers are read into memory after the page was sent.

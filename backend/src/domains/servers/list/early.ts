@@ -18,7 +18,9 @@ interface Part {
   /** The database's snapshot before the servers were read. */
   readonly at: string
   readonly skipped: number
-  readonly entries: readonly Kept[]
+  /** Serialises the servers at the first call. */
+  readonly entries: () => readonly Kept[]
+  readonly length: number
   readonly total: number
 }
 
@@ -42,7 +44,8 @@ export function earlyAnswers({ db, pool }: Pick<Platform, 'db' | 'pool'>) {
       db,
       rows.map((r) => r.id),
     )
-    const part = { at, skipped, entries: rows.map((row) => kept(row, contacts)), total }
+    let entries: readonly Kept[] | undefined
+    const part = { at, skipped, entries: () => (entries ??= rows.map((row) => kept(row, contacts))), length: rows.length, total }
     if (!isOver) known = part
     return part
   }
@@ -55,15 +58,18 @@ export function earlyAnswers({ db, pool }: Pick<Platform, 'db' | 'pool'>) {
   return {
     canAnswer: (query: ListQuery): boolean =>
       !query.q && (query.sort ?? serverList.list.order) === 'name' && filtersOf(serverList.list).every(([key]) => query[key] === undefined),
-    /** Reads the first servers before somebody asks for them: the first read after a start takes much longer than later ones. */
-    prepare: (): Promise<unknown> => inTurn(() => read(0, mostPrepared)),
+    /**
+     * Reads the first servers before somebody asks for them: the first read after a start takes much longer than later ones. The returned function serialises
+     * them, which takes this process as long as the database takes to read them.
+     */
+    prepare: (): Promise<() => unknown> => inTurn(async () => (await read(0, mostPrepared)).entries),
     page: ({ page, per_page, fields }: ListQuery): Promise<ServerPage> =>
       inTurn(async () => {
         const skipped = (page - 1) * per_page
         const part = known
-        const has = part?.skipped === skipped && part.entries.length >= Math.min(per_page, part.total - skipped) && (await isUnchanged(part.at))
+        const has = part?.skipped === skipped && part.length >= Math.min(per_page, part.total - skipped) && (await isUnchanged(part.at))
         const { entries, total } = has ? part : await read(skipped, per_page)
-        return joined(entries.slice(0, per_page), { needles: [], fields, page, per_page, total }, true)
+        return joined(entries().slice(0, per_page), { needles: [], fields, page, per_page, total }, true)
       }),
     one: (id: string): Promise<Server | undefined> =>
       inTurn(async () => {
