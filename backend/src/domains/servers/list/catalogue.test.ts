@@ -4,7 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { ListedServer, serverGet, serverList, serverRows, serverUpdate } from '#contract/servers/servers.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { byId, writeContacts } from '../store.ts'
-import { digested } from './kept.ts'
+import { present } from '../present.ts'
+import { digested, noteContact, serverOf } from './kept.ts'
 import { buildServer } from '../testing.ts'
 
 const backend = await startBackend()
@@ -59,6 +60,16 @@ async function readsFor(needle: string, act: () => Promise<unknown>): Promise<nu
     for (const spy of spies) spy.mockRestore()
   }
 }
+
+test('servers of the same model share their processors, memory and checks in memory, and each is whole before and after its first contact', async () => {
+  const found = await Promise.all(ids.slice(0, 2).map((id) => byId(backend.platform.db, id)))
+  const [one, other] = found.map((row) => ({ ...digested(row!, null), slot: 0 }))
+  expect([one!.specs === other!.specs, one!.checks === other!.checks, one!.json.includes('"processors"')]).toEqual([true, true, false])
+  for (const contact of [null, new Date('2026-03-01T12:00:00Z'), new Date('2026-03-01T12:00:02Z')]) {
+    if (contact) noteContact(one!, contact)
+    expect(serverOf(one!)).toEqual(present(found[0]!, contact))
+  }
+})
 
 test('a search for up to three characters reads only the texts of the page that it returns', async () => {
   await list()

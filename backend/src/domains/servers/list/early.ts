@@ -32,7 +32,11 @@ export function earlyAnswers({ db, pool }: Pick<Platform, 'db' | 'pool'>) {
   /** One at a time, so that the reading of all servers also advances. */
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
     const done = last.then(act)
-    last = done.catch(() => undefined)
+    // Without the result, which would stay in memory.
+    last = done.then(
+      () => undefined,
+      () => undefined,
+    )
     return done
   }
   const kept = (row: store.ServerRow, contacts: ReadonlyMap<string, Date>): Kept => ({ ...digested(row, contacts.get(row.id) ?? null), slot: 0 })

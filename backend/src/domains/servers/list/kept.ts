@@ -1,6 +1,6 @@
 /**
  * A server as the catalogue keeps it in memory: its JSON as bytes, and what lists are sorted, filtered and searched by. The hardware itself isn't kept,
- * because as objects it takes several times the memory of the JSON.
+ * because as objects it takes several times the memory of the JSON. The parts of the JSON that are equal for many servers are kept once.
  */
 import { createHash, hash } from 'node:crypto'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
@@ -9,18 +9,27 @@ import { type Entry, present } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 import { matchOf, type Searchable, searchable } from './search.ts'
 
-export interface Kept extends Entry, Searchable {
+/** A server's JSON without the closing brace, because in search results another field follows. Two parts are cut out and shared with other servers. */
+interface Json {
+  json: Buffer
+  /** Places in `json` between which are the fields of `talos` and, to the end, those after `identity.seen` that lists don't show. */
+  talosEnd: number
+  identityStart: number
+  identityEnd: number
+  /** Processors and memory, which servers of the same model have in common: a third of the JSON. `specsAt`: their place in `json`. */
+  specs: Buffer
+  specsAt: number
+  /** The checks of the eligibility, and their place in `json`. */
+  checks: Buffer
+  checksAt: number
+}
+
+export interface Kept extends Entry, Searchable, Json {
   row: Entry['row']
   contact: Date | null
   facts: Entry['facts']
   /** The server's number in the search index. */
   readonly slot: number
-  /** Without the closing brace, because in search results another field follows. */
-  json: Buffer
-  /** Places in the JSON between which are the fields of `talos` and, to the end, those after `identity.seen` that lists don't show. */
-  talosEnd: number
-  identityStart: number
-  identityEnd: number
   /** Hash of the JSON and the searched text; undefined until a page needs it. */
   digest: string | undefined
 }
@@ -33,19 +42,56 @@ const contactKey = mark('"last_contact_at":')
 const talosEnd = mark(',"schematic":')
 const identityStart = mark('},"identity":')
 const identityEnd = mark(',"fingerprint":')
+const specsStart = mark(',"processors":')
+const specsEnd = mark(',"disks":')
+const checksStart = mark(',"eligibility":')
+const checksEnd = mark(',"version":')
 
-/** Where the fields are that lists don't show. */
-function placesIn(json: Buffer): Pick<Kept, 'talosEnd' | 'identityStart' | 'identityEnd'> {
-  const talos = json.indexOf(talosEnd)
-  const identity = json.indexOf(identityStart, talos)
-  return { talosEnd: talos, identityStart: identity, identityEnd: json.indexOf(identityEnd, identity) }
+/** Memory in which a text is cut. */
+let scratch = Buffer.allocUnsafeSlow(16_384)
+/** Shared parts by their bytes. */
+const parts = new Map<string, Buffer>()
+/** With more different parts than this the earlier ones are no longer shared with new servers. */
+const mostParts = 2_000
+
+/** A copy of the bytes that takes exactly their memory; other ways of creating a Buffer may take up to half more. */
+function copyOf(...sources: readonly Buffer[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(sources.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const source of sources) at += source.copy(bytes, at)
+  return bytes
+}
+function shared(bytes: Buffer): Buffer {
+  const key = bytes.toString('latin1')
+  const known = parts.get(key)
+  if (known) return known
+  if (parts.size >= mostParts) parts.clear()
+  const part = copyOf(bytes)
+  parts.set(key, part)
+  return part
 }
 
-/** The text's bytes in a Buffer that takes exactly their memory; other ways of creating a Buffer may take up to half more. */
-function bytesOf(text: string): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
-  bytes.write(text)
-  return bytes
+function jsonOf(text: string): Json {
+  const size = Buffer.byteLength(text)
+  if (size > scratch.length) scratch = Buffer.allocUnsafeSlow(size * 2)
+  const all = scratch.subarray(0, scratch.write(text))
+  const talos = all.indexOf(talosEnd)
+  const identity = all.indexOf(identityStart, talos)
+  const shown = all.indexOf(identityEnd, identity)
+  const specs = all.indexOf(specsStart, shown)
+  const specsTo = all.indexOf(specsEnd, specs)
+  const checks = all.indexOf(checksStart, specsTo)
+  const checksTo = all.indexOf(checksEnd, checks)
+  return {
+    json: copyOf(all.subarray(0, specs), all.subarray(specsTo, checks), all.subarray(checksTo)),
+    talosEnd: talos,
+    identityStart: identity,
+    identityEnd: shown,
+    specs: shared(all.subarray(specs, specsTo)),
+    specsAt: specs,
+    checks: shared(all.subarray(checks, checksTo)),
+    checksAt: specs + checks - specsTo,
+  }
 }
 
 /** Columns whose values many servers share. Equal values are kept once, because the database's driver makes a new text for each. */
@@ -63,20 +109,19 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
   const { hardware, hardware_at: _read, identity_since: _known, updated_at: _changed, ...row } = full
   for (const column of repeated) Object.assign(row, { [column]: once(row[column]) })
   const server = present(full, contact)
-  const json = bytesOf(JSON.stringify(server).slice(0, -1))
   return {
     row,
     contact,
     facts: {
       hasHardware: hardware !== null,
       addresses: server.nodeAddresses,
-      linkAddresses: (hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!)),
+      // `flatMap` reserves memory for 17 elements, which a copy doesn't take.
+      linkAddresses: (hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!)).slice(),
       capacity: hardware && capacityOf(hardware),
       computeUnits: hardware && computeUnits(hardware),
       isEligible: server.ineligible === null,
     },
-    json,
-    ...placesIn(json),
+    ...jsonOf(JSON.stringify(server).slice(0, -1)),
     digest: undefined,
     ...searchable(full),
   }
@@ -88,8 +133,8 @@ export function noteContact(entry: Kept, at: Date): void {
   const [before, after] = [contactText(entry.contact), contactText(at)]
   if (before.length === after.length) entry.json.write(after, start)
   else {
-    const json = bytesOf(`${entry.json.toString('utf8', 0, start)}${after}${entry.json.toString('utf8', start + before.length)}`)
-    Object.assign(entry, { json, ...placesIn(json) })
+    const all = wholeOf(entry)
+    Object.assign(entry, jsonOf(`${all.toString('utf8', 0, start)}${after}${all.toString('utf8', start + before.length)}`))
   }
   entry.contact = at
   entry.digest = undefined
@@ -98,18 +143,32 @@ export function noteContact(entry: Kept, at: Date): void {
 type Fields = 'list' | undefined
 
 /** Length of a server's JSON without the closing brace. With `fields` list: only the fields that lists show. */
-const lengthOf = ({ json, talosEnd, identityStart, identityEnd }: Kept, fields: Fields): number =>
-  fields === 'list' ? talosEnd + identityEnd - identityStart + 1 : json.length
+const lengthOf = ({ json, specs, checks, talosEnd, identityStart, identityEnd }: Kept, fields: Fields): number =>
+  fields === 'list' ? talosEnd + identityEnd - identityStart + 1 : json.length + specs.length + checks.length
 
 /** Writes a server's JSON without the closing brace to `bytes`, from `at`. Returns the number of bytes. */
-function write(bytes: Buffer, at: number, { json, talosEnd, identityStart, identityEnd }: Kept, fields: Fields): number {
-  if (fields !== 'list') return json.copy(bytes, at)
-  const start = json.copy(bytes, at, 0, talosEnd)
-  const shown = start + json.copy(bytes, at + start, identityStart, identityEnd)
-  return shown + bytes.write('}', at + shown)
+function write(bytes: Buffer, at: number, kept: Kept, fields: Fields): number {
+  const { json, talosEnd, identityStart, identityEnd, specs, specsAt, checks, checksAt } = kept
+  if (fields === 'list') {
+    const start = json.copy(bytes, at, 0, talosEnd)
+    const shown = start + json.copy(bytes, at + start, identityStart, identityEnd)
+    return shown + bytes.write('}', at + shown)
+  }
+  let end = at + json.copy(bytes, at, 0, specsAt)
+  end += specs.copy(bytes, end)
+  end += json.copy(bytes, end, specsAt, checksAt)
+  end += checks.copy(bytes, end)
+  return end + json.copy(bytes, end, checksAt) - at
 }
 
-const digestOf = (entry: Kept): string => (entry.digest ??= createHash('sha256').update(entry.json).update(entry.text).digest('base64url').slice(0, 22))
+function wholeOf(kept: Kept): Buffer {
+  const bytes = Buffer.allocUnsafe(lengthOf(kept, undefined))
+  write(bytes, 0, kept, undefined)
+  return bytes
+}
+
+const digestOf = (entry: Kept): string =>
+  (entry.digest ??= createHash('sha256').update(entry.json).update(entry.specs).update(entry.checks).update(entry.text).digest('base64url').slice(0, 22))
 
 /** Memory of pages that were sent. New memory for each page costs more than filling it, because V8 then collects garbage after every hundred pages. */
 const spare: Buffer[] = []
@@ -150,4 +209,4 @@ export function joined(
   return { bytes, etag, onSent: isReused ? (): void => void (spare.length < mostSpare && spare.push(memory)) : undefined }
 }
 
-export const serverOf = ({ json }: Kept): Server => JSON.parse(`${json.toString()}}`) as Server
+export const serverOf = (kept: Kept): Server => JSON.parse(`${wholeOf(kept).toString()}}`) as Server

@@ -18,6 +18,19 @@ export interface Searchable {
   readonly exact: readonly (string | null)[]
 }
 
+/** Lists of parts by their text. Servers with as many parts of each kind share one. */
+const known = new Map<string, readonly (SearchedPart | null)[]>()
+const mostKnown = 2_000
+function shared(parts: readonly (SearchedPart | null)[]): readonly (SearchedPart | null)[] {
+  const key = parts.join()
+  const one = known.get(key)
+  if (one) return one
+  if (known.size >= mostKnown) known.clear()
+  const made = [...parts]
+  known.set(key, made)
+  return made
+}
+
 const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
 
 export function searchable(row: Searched): Searchable {
@@ -45,7 +58,7 @@ export function searchable(row: Searched): Searchable {
     for (const processor of processors) add('model', processor.product_name)
     for (const link of interfaces) add('model', `${link.vendor ?? ''} ${link.product ?? ''}`)
   }
-  return { text: lines.join('\n'), parts, exact }
+  return { text: lines.join('\n'), parts: shared(parts), exact: exact.slice() }
 }
 
 const colons = (hex: string): string => hex.replaceAll(/(..)(?=.)/g, '$1:')
