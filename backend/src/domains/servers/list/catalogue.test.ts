@@ -207,7 +207,7 @@ test('pages by name and single servers are answered while a process is still rea
   const query = vi.spyOn(Client.prototype, 'query').mockImplementation(function held(this: Client, ...args: unknown[]): void {
     const result = send.apply(this, args)
     const text = (args[0] as { text?: string }).text ?? ''
-    return (text.includes('"server"."id" > ') ? released.promise.then(() => result) : result) as void
+    return (text.includes('server.id > ') ? released.promise.then(() => result) : result) as void
   })
   onTestFinished(() => query.mockRestore())
   const read = async (path: string) => (await other.app.inject({ url: path, headers: { authorization: `Bearer ${accessToken}` } })).body

@@ -3,7 +3,7 @@
  * because as objects it takes several times the memory of the JSON. The parts of the JSON that are equal for many servers are kept once.
  */
 import { createHash, hash } from 'node:crypto'
-import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import { capacityOf, unitsOf } from '#contract/capacity.ts'
 import type { Server } from '#contract/servers/server.ts'
 import { type Entry, present } from '../present.ts'
 import type { ServerRow } from '../store.ts'
@@ -107,8 +107,10 @@ const contactText = (contact: Date | null): string => JSON.stringify(contact)
 /** What the catalogue keeps of a server, made from the server's row and the time of the last contact. */
 export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slot'> {
   const { hardware, hardware_at: _read, identity_since: _known, updated_at: _changed, ...row } = full
-  for (const column of repeated) Object.assign(row, { [column]: once(row[column]) })
+  const columns: Record<string, unknown> = row
+  for (const column of repeated) columns[column] = once(row[column])
   const server = present(full, contact)
+  const capacity = hardware && capacityOf(hardware)
   return {
     row,
     contact,
@@ -117,8 +119,8 @@ export function digested(full: ServerRow, contact: Date | null): Omit<Kept, 'slo
       addresses: server.nodeAddresses,
       // `flatMap` reserves memory for 17 elements, which a copy doesn't take.
       linkAddresses: (hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!)).slice(),
-      capacity: hardware && capacityOf(hardware),
-      computeUnits: hardware && computeUnits(hardware),
+      capacity,
+      computeUnits: capacity && unitsOf(capacity),
       isEligible: server.ineligible === null,
     },
     ...jsonOf(JSON.stringify(server).slice(0, -1)),
