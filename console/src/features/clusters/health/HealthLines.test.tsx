@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { clusterHealth, type ClusterHealth } from '#contract/clusters/health.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { keyOf, queryClient } from '../../../api/query.ts'
+import { healthActions } from './health-actions.ts'
 import HealthTab from './HealthTab.tsx'
 
 const cluster = { id: 'c1', name: 'web', status: 'ready' } as unknown as Cluster
@@ -87,4 +88,20 @@ test('each line of the health shows its state, the reason and actions; a line th
   const members = screen.getByRole('table', { name: 'Members of etcd of web' })
   expect(within(members).getByText('connection refused')).toBeTruthy()
   expect(within(members).queryByText('0 B')).toBeNull()
+})
+
+test('the links of a cluster without a leader lead to the control planes that do not answer, and an unknown node has no link', () => {
+  const member = health.etcd.members[0]!
+  const named = (n: number) => ({ node_id: `n${n}`, name: `cp-${n}` })
+  const lost: ClusterHealth = {
+    ...health,
+    etcd: { ...health.etcd, members: [1, 2, 3].map((n) => ({ ...member, ...named(n), id: `${n}`, leader: null, healthy: n === 1 ? false : null })) },
+    kubernetes_api: [1, 2, 3].map((n) => ({ ...named(n), ready: false, reason: 'no leader' })),
+    nodes: [{ ...named(1), role: 'control_plane', ready: null, reason: 'no answer' } as ClusterHealth['nodes'][number]],
+  }
+  const labels = (topic: ClusterHealth['lines'][number]['topic']) =>
+    healthActions(cluster, lost, { topic, state: 'problem', message: '', remedies: [] }).map(({ label }) => label)
+  expect(labels('etcd')).toEqual(['Open cp-2', 'Open cp-3'])
+  expect(labels('kubernetes_api')).toEqual(['Open cp-2', 'Open cp-3'])
+  expect(labels('nodes')).toEqual([])
 })

@@ -78,7 +78,7 @@ const nodeColumns = (clusterId: string) =>
   columns<NodeHealth>([
     { id: 'name', head: 'Node', card: 'name', width: (from) => (from.md ? 200 : 156), cell: ofServer },
     { id: 'role', head: 'Role', width: 112, from: 'sm', cell: (n) => (n.role === null ? '–' : n.role === 'control_plane' ? 'Control plane' : 'Worker') },
-    { id: 'pods', head: 'Pods', numeric: true, width: 64, from: 'md', cell: podsOf(clusterId) },
+    { id: 'pods', head: 'Pods', numeric: true, width: 84, from: 'md', cell: podsOf(clusterId) },
     { id: 'kubelet', head: 'Kubelet', width: 90, from: 'md', cell: (n) => n.kubelet_version ?? unknown },
     { id: 'talos', head: 'Talos', width: 90, from: 'lg', cell: (n) => n.talos_version ?? unknown },
     {

@@ -19,13 +19,18 @@ export function healthActions(cluster: Cluster, { etcd, kubernetes_api, nodes, d
   return [...remedyActions(cluster, remedies), ...about()]
 
   function about(): Action[] {
+    // A silent control plane is the cause if others have no leader or can't serve Kubernetes.
+    const silent = new Set(etcd.members.filter((m) => m.healthy === null).map((m) => m.node_id))
+    const silentFirst = <T extends { readonly node_id: string | null }>(found: readonly T[]): T[] =>
+      found.toSorted((a, b) => Number(silent.has(b.node_id)) - Number(silent.has(a.node_id)))
     switch (topic) {
       case 'etcd':
-        return servers(etcd.members.filter((m) => m.healthy !== true))
+        return servers(silentFirst(etcd.members.filter((m) => m.healthy !== true)))
       case 'kubernetes_api':
-        return servers(kubernetes_api.filter((one) => !one.ready))
+        return servers(silentFirst(kubernetes_api.filter((one) => !one.ready)))
       case 'nodes':
-        return servers(nodes.filter((n) => n.ready !== true || n.schedulable === false))
+        // While the Kubernetes API doesn't answer, every node is unknown and none is the cause.
+        return servers(nodes.filter((n) => n.ready === false || n.schedulable === false))
       case 'configuration':
         return servers(drift)
       case 'snapshot':
