@@ -154,7 +154,10 @@ export async function machineBudgets(options: Options): Promise<void> {
         if (ours === undefined) return
         const shown = (value: number) => value.toFixed(digits)
         if (theirs === undefined) say(`  ${what}`, `${shown(ours)}${unit}`, bar)
-        else say(`  ${what}`, `${shown(ours)} / ${shown(theirs)}${unit}`, `is ${(ours / theirs).toFixed(2)}${share ? `, at most ${share.toFixed(2)}` : ''}`)
+        else {
+          const part = `is ${(ours / theirs).toFixed(2)}${share ? `, at most ${share.toFixed(2)}` : ''}`
+          say(`  ${what}`, `${shown(ours)} / ${shown(theirs)}${unit}`, bar === '' ? part : `${bar}; ${part}`)
+        }
       }
       const share = shares[servers]
       row('registered by address', ' s', 1, servers === 10_000 ? 'at most 60 s' : '', share?.registration, (one) => one.registration)
