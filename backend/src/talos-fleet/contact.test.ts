@@ -70,6 +70,7 @@ function keep(
       return Promise.resolve([...servers])
     },
     credentials,
+    pack: ({ status, secureBoot }) => ({ status, secureBoot, hardware: '{}' }),
     sink: (batch) => {
       seen.push(...batch)
       if (isAway()) return Promise.reject(away)

@@ -10,7 +10,7 @@ import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
-import { readEverything, type Reading } from './reading.ts'
+import { type PackedReading, readEverything, type Reading } from './reading.ts'
 import { inOrder, missesToUnreachable, schedule } from './schedule.ts'
 
 export interface Watched extends KnownServer {
@@ -42,7 +42,7 @@ export type Observation = {
   /** The recorded version of Talos at the time of the request: a reading does not replace a version that was recorded since. */
   readonly talosVersion: string | null
 } & (
-  | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
+  | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: PackedReading | null }
   /** `unreachable`: this was the third failure in a row. */
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
   | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
@@ -67,6 +67,7 @@ export interface ContactParts {
   readonly credentials: (clusterId: string) => Promise<Credentials | null>
   /** Called if a server has refused the credentials or shown a certificate of another authority, because the cluster's credentials may have changed. */
   readonly onRefused?: (clusterId: string) => void
+  readonly pack: (reading: Reading) => PackedReading
   readonly sink: (observations: readonly Observation[]) => Promise<void>
   readonly onError: (error: unknown) => void
   /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
@@ -89,7 +90,7 @@ interface Asked {
   readonly at: number
 }
 
-export function contacts({ fleet, clock, random, roster, credentials, onRefused, sink, onError, pace = 1 }: ContactParts) {
+export function contacts({ fleet, clock, random, roster, credentials, onRefused, pack, sink, onError, pace = 1 }: ContactParts) {
   const states = new Map<string, State>()
   let observed: Observation[] = []
   let taken: readonly Watched[] | undefined
@@ -160,7 +161,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     // Compares with the stored values, not with the last observation, which may never have been stored.
     const isDue =
       !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
-    const reading = isDue ? await readEverything(client, status) : null
+    const reading = isDue ? pack(await readEverything(client, status)) : null
     if (reading) state.everythingAt = now + nextReadingMs()
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }

@@ -11,6 +11,13 @@ export interface Reading {
   readonly secureBoot: boolean | null
 }
 
+/** A reading that waits until it is stored, with the hardware as the text that the database stores: as objects it takes several times the memory. */
+export interface PackedReading {
+  readonly status: Status
+  readonly hardware: string
+  readonly secureBoot: boolean | null
+}
+
 /** @param known the machine's stage, if it was just read */
 export async function readEverything(client: TalosClient, known?: MachineStatus): Promise<Reading> {
   const [status, inventory, security] = await Promise.all([readStatus(client, {}, known), readInventory(client), securityOf(client)])

@@ -55,6 +55,7 @@ function sweep(
     random: () => (++drawn * 0.618_033_988_75) % 1,
     roster: async () => roster(servers),
     credentials: async () => null,
+    pack: ({ status, secureBoot }) => ({ status, secureBoot, hardware: '{}' }),
     sink: async (batch) => void (stored += batch.length),
     onError: (error) => {
       throw error

@@ -23,6 +23,7 @@ import { contacts } from '../../talos-fleet/contact.ts'
 import { dialPolicy } from '../../talos-fleet/dial-policy.ts'
 import { type Fleet, fleet as makeFleet } from '../../talos-fleet/fleet.ts'
 import { leases } from '../../talos-fleet/leases.ts'
+import { pack } from './contact/observe.ts'
 import type { ClusterAccess } from './for-clusters.ts'
 import { type ServerParts, type Servers, servers as makeServers } from './servers.ts'
 
@@ -69,6 +70,7 @@ export function serverDomain(parts: ServerParts) {
     roster: () => servers.roster(lease.shards()),
     credentials: kept.of,
     onRefused: kept.forget,
+    pack,
     sink: servers.observe,
     onError,
   })

@@ -7,7 +7,7 @@ import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Reading } from '../../talos-fleet/reading.ts'
-import { readingColumns } from './contact/observe.ts'
+import { pack, readingColumns } from './contact/observe.ts'
 import { audited, factsOf, type ServerFacts } from './present.ts'
 import * as store from './store.ts'
 
@@ -42,7 +42,7 @@ export function takingOver({ clock, record, fleet }: Pick<Platform, 'clock' | 'r
       seen_serial: null,
       // Fingerprints exist only in maintenance.
       fingerprint: null,
-      ...readingColumns(reading, at),
+      ...readingColumns(pack(reading), at),
     }) as const
 
   return {

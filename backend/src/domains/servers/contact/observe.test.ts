@@ -5,10 +5,11 @@ import { expect, test, vi } from 'vitest'
 import { serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
 import type { Observation } from '../../../talos-fleet/contact.ts'
 import { shardCount } from '../../../talos-fleet/leases.ts'
-import type { Reading } from '../../../talos-fleet/reading.ts'
+import type { PackedReading, Reading } from '../../../talos-fleet/reading.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { startBackend } from '../../../testing/backend.ts'
 import { buildServer } from '../testing.ts'
+import { pack } from './observe.ts'
 
 const backend = await startBackend()
 const { db } = backend.platform
@@ -213,7 +214,8 @@ async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
   }
 }
 
-const reading = (disk: string): Reading => ({
+const reading = (disk: string): PackedReading => pack(readingOf(disk))
+const readingOf = (disk: string): Reading => ({
   status: { stage: 'maintenance', ready: true, unmet: [], version: 'v1.13.9', schematic: undefined, hostname: '', systemDisk: undefined },
   inventory: {
     node_addresses: ['10.0.0.1'],

@@ -11,7 +11,7 @@ import { system } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Observation, Watched } from '../../../talos-fleet/contact.ts'
 import { shardOf } from '../../../talos-fleet/leases.ts'
-import type { Reading } from '../../../talos-fleet/reading.ts'
+import type { PackedReading, Reading } from '../../../talos-fleet/reading.ts'
 import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
 
@@ -97,15 +97,14 @@ export function rosters() {
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>
   ({ reachable: true, unreachable_since: null, reason: null, stage, unmet: JSON.stringify(unmet) }) satisfies store.ServerChange
 
-const hardwareText = ({ inventory }: Reading): string => JSON.stringify(hardwareOf(inventory))
+export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading => ({ status, hardware: JSON.stringify(hardwareOf(inventory)), secureBoot })
 const digestOf = (text: string): string => hash('sha256', text, 'base64')
 
 /** Column values of a hardware reading. */
-export function readingColumns(reading: Reading, at: Date) {
-  const { status, secureBoot } = reading
+export function readingColumns({ status, hardware, secureBoot }: PackedReading, at: Date) {
   return {
     ...answeringColumns(status),
-    hardware: hardwareText(reading),
+    hardware,
     hardware_at: at,
     talos_version: status.version || null,
     schematic: status.schematic ?? null,
@@ -188,7 +187,7 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
       const change = changeOf(row, seen)
       if (Object.keys(change).length === 0) {
         const inMemory = known(row.id)?.row
-        if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change) stored.set(inMemory, digestOf(hardwareText(seen.reading)))
+        if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change) stored.set(inMemory, digestOf(seen.reading.hardware))
         continue
       }
       const after = await store.update(tx, row.id, change, new Date(clock.now()))

@@ -7,7 +7,7 @@ import type { Caller } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Fleet, type Found, OtherHardware } from '../../../talos-fleet/fleet.ts'
 import { newName } from './name.ts'
-import { readingColumns } from '../contact/observe.ts'
+import { pack, readingColumns } from '../contact/observe.ts'
 import { audited } from '../present.ts'
 import { recognise } from './recognise.ts'
 import * as store from '../store.ts'
@@ -90,7 +90,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
           fingerprint: pin.fingerprint,
           created_at: at,
           updated_at: at,
-          ...readingColumns(reading, at),
+          ...readingColumns(pack(reading), at),
         } satisfies store.NewServer
       }),
     )
@@ -136,7 +136,7 @@ export function registering({ db, clock, random, record, tell, fleet }: Platform
     const { identity, reading } = found
     const known = await store.lockByHardware(tx, identity.uuid, found.address)
     const recognised = recognise(known, { ...found, addresses: reading.inventory.node_addresses })
-    const seen = { fingerprint: found.pin.fingerprint, ...readingColumns(reading, at) }
+    const seen = { fingerprint: found.pin.fingerprint, ...readingColumns(pack(reading), at) }
     switch (recognised.kind) {
       case 'unasked':
         return null
