@@ -8,8 +8,10 @@ import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { freePort, run, type Running, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
-import { callerOf, idle as whenIdle, nodeOf, type Options, serve } from './browser.ts'
+import type { Options } from './browser.ts'
+import { callerOf, nodeOf, startOf, whenIdle } from './checkouts.ts'
 import { bars } from './machines.ts'
+import { median } from './numbers.ts'
 
 type Say = Options['say']
 type Headers = Record<string, string>
@@ -19,7 +21,6 @@ const rounds = 9
 const roundSeconds = 2
 const warmUpSeconds = 5
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 const bytesOf = async (url: string, headers: Headers) => Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
 
 /** Requests per second of ten connections, and the processor time that the server's process takes for one, in microseconds. */
@@ -160,7 +161,7 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
     mkdirSync(kept, { recursive: true })
     const simulator = await run(nodeOf('.'), ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')], /^Simulator is ready/)
     const began = performance.now()
-    let { url, program } = await serve('.', admin, kept, servers)
+    let { url, program } = await startOf({ checkout: '.', data: kept, servers }, admin)
     try {
       await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'))
       say(`${servers} simulated servers registered by address`, seconds(performance.now() - began), servers > 1000 ? 'at most 60 s' : '')
@@ -168,7 +169,7 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
       const headers = { authorization: `Bearer ${accessToken}` }
       await program.stop()
 
-      ;({ url, program } = await serve('.', admin, kept, servers))
+      ;({ url, program } = await startOf({ checkout: '.', data: kept, servers }, admin))
       const asked = performance.now()
       await bytesOf(`${url}/v1/nodes?per_page=100`, headers)
       say('  warm start: ready, first list of 100', `${seconds(program.readyAfterMs)}, ${(performance.now() - asked).toFixed(0)} ms`, '0.7 s, 50 ms')

@@ -3,17 +3,16 @@
  * row's menu, and the number of requests and elements. With a second built checkout, measures the two checkouts in turns and prints the ratio.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { authorize } from '#contract/sessions.ts'
-import { apiClient, type Caller } from '../api-client.ts'
-import { builtProgram, freePort, nodeFlags, run, type Running, usage } from '../processes.ts'
+import { run } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
+import { type Admin, callerOf, nodeOf, startOf, whenIdle } from './checkouts.ts'
 import { launch } from './console.ts'
 import type { Floor } from './floor.ts'
-import { type Admin, measure, type Measured } from './list-page.ts'
-import { median, throttle } from './slowed.ts'
+import { measure, type Measured } from './list-page.ts'
+import { median } from './numbers.ts'
+import { throttle } from './slowed.ts'
 
 export interface Options {
   admin: Admin
@@ -26,49 +25,6 @@ export interface Options {
   /** Folder for the databases. They are reused if they exist. */
   data: string
   say: (what: string, value: string, bar?: string) => void
-}
-
-export const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
-
-/** Starts the program of a checkout. */
-export async function serve(checkout: string, admin: Admin, data: string, servers: number): Promise<{ url: string; program: Running }> {
-  const port = await freePort()
-  const env = {
-    PORT: String(port),
-    STEELYARD_DATA: data,
-    STEELYARD_SIMULATE: String(servers),
-    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
-    STEELYARD_ADMIN_EMAIL: admin.email,
-    STEELYARD_ADMIN_PASSWORD: admin.password,
-    LOG_LEVEL: 'error',
-    // As `start.mjs` sets it. A process that ends writes its compiled code there.
-    NODE_COMPILE_CACHE: join(data, 'compiled'),
-  }
-  // Older checkouts run from their sources.
-  const main = existsSync(join(checkout, builtProgram)) ? builtProgram : 'backend/src/main.ts'
-  const program = await run(nodeOf(checkout), [...nodeFlags, main, 'serve'], /^Steelyard is ready/, { cwd: checkout, env })
-  return { url: `http://127.0.0.1:${port}`, program }
-}
-
-/** Waits until a program that has just started has done the work of its start: until it needs less than half a core for three seconds. */
-export async function idle({ child }: Running): Promise<void> {
-  const sampleMs = 3000
-  for (let waitedMs = 0, before = usage(child.pid!).cpuSeconds; waitedMs < 180_000; waitedMs += sampleMs) {
-    await pause(sampleMs)
-    const now = usage(child.pid!).cpuSeconds
-    if ((now - before) * 1000 < sampleMs / 2) return
-    before = now
-  }
-}
-
-/** A client that signs in again before its token expires. */
-export function callerOf(url: string, admin: Admin): Caller {
-  let signedIn: { token: string; at: number } | undefined
-  return async (operation, asked) => {
-    if (signedIn === undefined || Date.now() - signedIn.at > 300_000)
-      signedIn = { token: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
-    return apiClient(url, signedIn.token).call(operation, asked)
-  }
 }
 
 interface Row {
@@ -105,7 +61,7 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
     const simulator = await run(nodeOf('.'), fleet, /^Simulator is ready/)
     try {
       // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
-      const { url, program } = await serve(checkouts[0]!, admin, kept, servers)
+      const { url, program } = await startOf({ checkout: checkouts[0]!, data: kept, servers }, admin)
       await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole: against !== undefined })
       await program.stop()
       const copies = checkouts.map((checkout, i) => ({ checkout, data: `${kept}-${i}`, measured: [] as Measured[] }))
@@ -117,9 +73,9 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
       for (let round = 0; round < rounds; round++) {
         // One program runs at a time: the contacts of the other one would take processor time from the browser.
         for (const { checkout, data: copy, measured } of copies) {
-          const { url, program } = await serve(checkout, admin, copy, servers)
+          const { url, program } = await startOf({ checkout, data: copy, servers }, admin)
           try {
-            await idle(program)
+            await whenIdle(program)
             measured.push(await measure(browser, url, admin, checkout === process.cwd()))
           } finally {
             await program.stop()

@@ -1,8 +1,10 @@
 /** Programs of this and of an older checkout, each with its own flags and database, and the processor time of what belongs to one. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtProgram, environment, freePort, nodeFlags, run, type Running, usage } from '../processes.ts'
-import { nodeOf } from './browser.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient, type Caller } from '../api-client.ts'
+import { builtProgram, environment, freePort, run, type Running, usage } from '../processes.ts'
 
 export interface Admin {
   email: string
@@ -10,22 +12,22 @@ export interface Admin {
 }
 /** A checkout with its database for a fleet. */
 export interface Place {
-  name: 'now' | 'other'
   checkout: string
   data: string
   servers: number
 }
 
+export const nodeOf = (checkout: string) => join(checkout, 'node_modules', '.bin', 'node')
+
 /** Flags and environment of a checkout. Checkouts before `config` in `package.json` have their flags in `start.mjs`. */
 function settingsOf(checkout: string): { flags: readonly string[]; variables: NodeJS.ProcessEnv } {
-  if (checkout === '.') return { flags: nodeFlags, variables: environment }
   const { config } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
     config?: { nodeFlags?: string[]; environment?: Record<string, string> }
   }
-  const inStart = readFileSync(join(checkout, 'start.mjs'), 'utf8').match(/(?<=')--(?:max|heap)-[\w-]+=\d+(?=')/g) ?? []
+  const inStart = () => readFileSync(join(checkout, 'start.mjs'), 'utf8').match(/(?<=')--(?:max|heap)-[\w-]+=\d+(?=')/g) ?? []
   // `run` adds this checkout's environment.
   const without = Object.fromEntries(Object.keys(environment).map((name) => [name, undefined]))
-  return { flags: config?.nodeFlags ?? inStart, variables: { ...without, ...config?.environment } }
+  return { flags: config?.nodeFlags ?? inStart(), variables: { ...without, ...config?.environment } }
 }
 
 /** Starts the program of a checkout. `command`: `serve`, or `compile`, which fills the compile cache as `start.mjs` does before the first start. */
@@ -45,12 +47,34 @@ export async function startOf(
     STEELYARD_ADMIN_EMAIL: admin.email,
     STEELYARD_ADMIN_PASSWORD: admin.password,
     LOG_LEVEL: 'error',
+    // As `start.mjs` sets it. A process that ends writes its compiled code there.
     NODE_COMPILE_CACHE: join(data, 'compiled'),
   }
   // Older checkouts run from their sources.
   const main = existsSync(join(checkout, builtProgram)) ? builtProgram : 'backend/src/main.ts'
   const ready = { serve: /^Steelyard is ready/, compile: /^Compiled/ }[command]
   return { url: `http://127.0.0.1:${port}`, program: await run(nodeOf(checkout), [...flags, main, command], ready, { cwd: checkout, env }) }
+}
+
+/** Waits until a program that has just started has done the work of its start: until it needs less than half a core for three seconds. */
+export async function whenIdle({ child }: Running): Promise<void> {
+  const sampleMs = 3000
+  for (let waitedMs = 0, before = usage(child.pid!).cpuSeconds; waitedMs < 180_000; waitedMs += sampleMs) {
+    await pause(sampleMs)
+    const now = usage(child.pid!).cpuSeconds
+    if ((now - before) * 1000 < sampleMs / 2) return
+    before = now
+  }
+}
+
+/** A client that signs in again before its token expires. */
+export function callerOf(url: string, admin: Admin): Caller {
+  let signedIn: { token: string; at: number } | undefined
+  return async (operation, asked) => {
+    if (signedIn === undefined || Date.now() - signedIn.at > 300_000)
+      signedIn = { token: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
+    return apiClient(url, signedIn.token).call(operation, asked)
+  }
 }
 
 /** CPU seconds of a process with its running and ended children (Linux). */

@@ -1,13 +1,10 @@
 /** Measures the list of servers, in a browser whose processor is slowed. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Admin } from './checkouts.ts'
 import { type Floor, measureFloor, save, saveWithOpenings } from './floor.ts'
 import { inPage } from './in-page.ts'
-import { median, openings, openingTime, settle, slowedPage, typeInSearch } from './slowed.ts'
-
-export interface Admin {
-  email: string
-  password: string
-}
+import { median } from './numbers.ts'
+import { openings, openingTime, settle, slowedPage, typeInSearch } from './slowed.ts'
 
 /** What one round measures. Times in ms, scrolling in frames per second, `blank` in per cent of the frames. */
 export interface Measured {

@@ -11,8 +11,12 @@ import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { freePort, run, type Running, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
-import { callerOf, idle as whenIdle } from './browser.ts'
-import { type Admin, type Place, processorTimes, startOf } from './checkouts.ts'
+import { type Admin, callerOf, type Place as Checkout, processorTimes, startOf, whenIdle } from './checkouts.ts'
+import { median } from './numbers.ts'
+
+interface Place extends Checkout {
+  name: 'now' | 'other'
+}
 
 interface Options {
   admin: Admin
@@ -56,8 +60,6 @@ const shares: Readonly<Record<number, Partial<Record<'registration' | 'processor
   1000: { memory: 150 / 430, processor: 3 / 6 },
   10_000: { memory: 250 / 555, processor: 20 / 24, start: (0.7 + 0.05) / (1.1 + 0.23), registration: 60 / 166 },
 }
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
 /** Plain Node with as many handshakes, requests and bytes as a registration, and nothing else. */
 async function floor(servers: number, say: Options['say']): Promise<void> {

@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildProgram } from '../../backend/build.ts'
 import { apiBudgets } from './api.ts'
-import { browserBudgets, callerOf, serve } from './browser.ts'
+import { browserBudgets } from './browser.ts'
+import { callerOf, startOf } from './checkouts.ts'
 import { launch, pageBudgets, pageCosts } from './console.ts'
 import { machineBudgets } from './machines.ts'
 import { freePort, run, scratch } from '../processes.ts'
@@ -47,7 +48,7 @@ if (wanted('console')) {
   const place = join(data.path, 'console')
   mkdirSync(place, { recursive: true })
   const simulator = await run(process.execPath, ['simulator/src/main.ts', '--servers', '50', '--data', join(place, 'simulator')], /^Simulator is ready/)
-  const { url, program } = await serve('.', admin, place, 50)
+  const { url, program } = await startOf({ checkout: '.', data: place, servers: 50 }, admin)
   try {
     await addSimulated(callerOf(url, admin), join(place, 'simulator', 'control.sock'))
     const browser = await launch()

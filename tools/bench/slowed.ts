@@ -1,10 +1,10 @@
 /** Pages in a browser whose processor is slowed, as a user's slow laptop is, and what a user does on them. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { inPage } from './in-page.ts'
+import { median } from './numbers.ts'
 
 export const throttle = 4
-
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /** A page in a new browser context, in which nothing is cached. */
 export async function slowedPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
@@ -74,7 +74,9 @@ export async function typeInSearch(page: Page): Promise<void> {
   await page.getByRole('searchbox', { name: 'Search servers' }).click()
   await settle(page)
   await page.evaluate('bench.keystroke = 0')
-  for (const key of [...Array.from('amber-fal'), ...Array.from('amber-fal', () => 'Backspace')])
-    await page.keyboard.press(key, { delay: 30 }).then(() => page.waitForTimeout(90))
+  for (const key of [...Array.from('amber-fal'), ...Array.from('amber-fal', () => 'Backspace')]) {
+    await page.keyboard.press(key, { delay: 30 })
+    await pause(90)
+  }
   await settle(page)
 }
