@@ -52,7 +52,7 @@ const liveDeadlineMs = 3_500
 /** Interval in which servers that become due are looked for. */
 const tickMs = 500
 /** Contacts that are due within so many ms begin together. */
-const spreadMs = 5
+const togetherMs = 5
 const batchMs = 1_000
 /** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */
 const mostWaiting = 64
@@ -67,6 +67,7 @@ export interface ContactParts {
   readonly credentials: (clusterId: string) => Promise<Credentials | null>
   /** Called if a server has refused the credentials or shown a certificate of another authority, because the cluster's credentials may have changed. */
   readonly onRefused?: (clusterId: string) => void
+  /** Makes a reading small, because it may wait for a second until it is stored. */
   readonly pack: (reading: Reading) => PackedReading
   readonly sink: (observations: readonly Observation[]) => Promise<void>
   readonly onError: (error: unknown) => void
@@ -281,7 +282,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
         for (const state of inOrder(due, now)) {
           const inMs = state.nextAt - clock.monotonic()
           // Each at its own time: many answers at once would block the thread, and their objects would outlive the collections of young objects.
-          if (inMs > spreadMs) await clock.sleep(inMs, signal).catch(() => undefined)
+          if (inMs > togetherMs) await clock.sleep(inMs, signal).catch(() => undefined)
           if (signal.aborted) return
           begin(state)
         }

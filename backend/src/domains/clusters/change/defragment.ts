@@ -10,17 +10,17 @@ import { etcdHealthy, etcdRemedies, etcdReports, hasMajority, leaderLast, type M
 const titles = changeTable.clusterDefragment.steps
 
 /** The members that don't answer or have no leader, or ''. An alarm about missing space is a reason to defragment, so it is left out. */
-const silentOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => !r.knowsAlarms).map((r) => `${r.name}: ${r.problem}`))
+const unavailableOf = (reports: readonly MemberReport[]): string => joined(reports.filter((r) => !r.knowsAlarms).map((r) => `${r.name}: ${r.problem}`))
 
 /** Why etcd can't be defragmented, with what to do, or ''. */
 function refusalOf(reports: readonly MemberReport[]): string {
-  const silent = silentOf(reports)
+  const unavailable = unavailableOf(reports)
   const down = reports.filter((r) => r.sizeBytes === null)
   // Members that answer without a leader elect one as soon as a majority is back.
-  if (down.length === 0) return silent
+  if (down.length === 0) return unavailable
   const instead = hasMajority(reports) ? `replace ${down.length === 1 ? 'it' : 'them'}` : 'restore the cluster from a snapshot'
   const todo = reports.some((r) => r.alarm === 'NOSPACE') ? settleFull(down).todo : `bring ${namesOf(down)} back, or ${instead}`
-  return `${silent}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
+  return `${unavailable}. ${todo.charAt(0).toUpperCase()}${todo.slice(1)}`
 }
 
 /** A disarm clears every alarm (Talos `v1alpha1_server.go`, EtcdAlarmDisarm), and etcd would then continue with different data in its members. */
@@ -59,8 +59,8 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
     async defragment(turn, { key, nodeId }) {
       const { node_id } = memberOf(turn, nodeId!)
       // A member does not answer while it is defragmented, so the others must answer to keep the quorum.
-      const silent = silentOf(await etcdReports(viewOf(turn)))
-      if (silent !== '') return { waiting: silent, isSafe: true }
+      const unavailable = unavailableOf(await etcdReports(viewOf(turn)))
+      if (unavailable !== '') return { waiting: unavailable, isSafe: true }
       // Safe to repeat after a crash: a second defragmentation has little to do.
       await turn.job.effect(key, () => talos(turn, node_id, (client) => client.etcdDefragment(), 170_000))
       return 'done'
@@ -70,7 +70,7 @@ export const defragment: ChangeKind<ChangeOf<'defragment'>> = {
       const corrupt = corruptOf(reports)
       if (corrupt !== '') return { failed: corrupt }
       const any = reports.find((r) => r.sizeBytes !== null)
-      if (!any) return { waiting: silentOf(reports) || 'No control plane answers' }
+      if (!any) return { waiting: unavailableOf(reports) || 'No control plane answers' }
       await turn.job.effect('disarm', () => talos(turn, any.node_id, (client) => client.etcdDisarm()))
       return 'done'
     },

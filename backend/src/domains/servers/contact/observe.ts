@@ -97,6 +97,7 @@ export function rosters() {
 const answeringColumns = ({ stage, unmet }: MachineStatus) =>
   ({ reachable: true, unreachable_since: null, reason: null, stage, unmet: JSON.stringify(unmet) }) satisfies store.ServerChange
 
+/** A reading with the hardware as the text of its column. */
 export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading => ({ status, hardware: JSON.stringify(hardwareOf(inventory)), secureBoot })
 const digestOf = (text: string): string => hash('sha256', text, 'base64')
 
