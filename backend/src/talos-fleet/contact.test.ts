@@ -36,7 +36,7 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
     uuid: disk.identity.uuid,
     serial: disk.identity.serial,
     clusterId: null,
-    talosVersion: null,
+    version: 1,
     live: false,
     reachable: null,
     lastContactAt: null,
@@ -55,6 +55,7 @@ function keep(
   credentials: ContactParts['credentials'] = () => Promise.resolve(null),
   isAway: () => boolean = () => false,
   clock = systemClock,
+  mustReadAgain: (batch: readonly Observation[]) => string[] = () => [],
 ) {
   const seen: Observation[] = []
   const stop = new AbortController()
@@ -79,7 +80,7 @@ function keep(
         const at = servers.findIndex((s) => s.id === o.serverId)
         servers[at] = { ...servers[at]!, hasHardware: true, fingerprint: o.fingerprint, reachable: true, lastContactAt: o.at, stage: o.status.stage }
       }
-      return Promise.resolve()
+      return Promise.resolve(mustReadAgain(batch))
     },
     onError: (error) => error !== away && errors.push(error),
     pace: 0.005,
@@ -105,6 +106,20 @@ test('the first contact reads the whole inventory, later contacts only the stage
   const [first, ...later] = of(server)
   expect(first).toMatchObject({ kind: 'seen', status: { stage: 'maintenance' }, reading: { status: { version: expect.stringMatching(/^v1\.1[23]\./) } } })
   for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
+})
+
+test('a server whose reading is older than the recorded state is read again at the next contact', async () => {
+  const server = watched(0)
+  let outdated = 2
+  const mustReadAgain = () => (outdated-- > 0 ? [server.id] : [])
+  const { of, until } = keep([server], undefined, undefined, undefined, mustReadAgain)
+  await until(() => of(server).length >= 6)
+  expect(
+    of(server)
+      .slice(0, 6)
+      .filter((o) => o.kind === 'seen' && o.reading !== null).length,
+  ).toBeGreaterThanOrEqual(2)
+  expect(of(server).at(5)).toMatchObject({ reading: null })
 })
 
 test('contacts continue if the clock is set back a day', async () => {

@@ -15,7 +15,8 @@ import { inOrder, missesToUnreachable, schedule } from './schedule.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
-  readonly talosVersion: string | null
+  /** Grows with every change of the server. */
+  readonly version: number
   /** The server is in a cluster, or an operation works on it. */
   readonly live: boolean
   readonly reachable: boolean | null
@@ -39,8 +40,8 @@ export type Observation = {
   /** The expected hardware: the observation is ignored if the machine was replaced since. */
   readonly uuid: string | null
   readonly serial: string | null
-  /** The recorded version of Talos at the time of the request: a reading does not replace a version that was recorded since. */
-  readonly talosVersion: string | null
+  /** The server's version at the time of the request. */
+  readonly version: number
 } & (
   | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: PackedReading | null }
   /** `unreachable`: this was the third failure in a row. */
@@ -69,7 +70,8 @@ export interface ContactParts {
   readonly onRefused?: (clusterId: string) => void
   /** Makes a reading small, because it may wait for a second until it is stored. */
   readonly pack: (reading: Reading) => PackedReading
-  readonly sink: (observations: readonly Observation[]) => Promise<void>
+  /** Stores the observations. Returns the ids of servers that must be read again. */
+  readonly sink: (observations: readonly Observation[]) => Promise<readonly string[]>
   readonly onError: (error: unknown) => void
   /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
   readonly pace?: number
@@ -99,14 +101,14 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   const open = new Set<AbortController>()
 
   const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
-  const about = ({ server: { id, address, clusterId, uuid, serial, talosVersion }, at }: Asked) => ({
+  const about = ({ server: { id, address, clusterId, uuid, serial, version }, at }: Asked) => ({
     serverId: id,
     askedAt: at,
     address,
     clusterId,
     uuid,
     serial,
-    talosVersion,
+    version,
   })
   /** Whether two states of a server have the same address, cluster and hardware, so that an observation of one state applies to the other. */
   const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
@@ -239,14 +241,15 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     const batch = observed
     if (batch.length === 0) return
     observed = []
+    const readAgain = (id: string) => {
+      const state = states.get(id)
+      if (state) state.everythingAt = 0
+    }
     try {
-      await sink(batch)
+      for (const id of await sink(batch)) readAgain(id)
     } catch (error) {
       // The observations are lost, but the next contacts report the state again. Full readings are rare, so a new one is due at once.
-      for (const one of batch) {
-        const state = one.kind === 'seen' && one.reading !== null ? states.get(one.serverId) : undefined
-        if (state) state.everythingAt = 0
-      }
+      for (const one of batch) if (one.kind === 'seen' && one.reading !== null) readAgain(one.serverId)
       onError(error)
     }
   }

@@ -25,7 +25,7 @@ function sweep(
     uuid: null,
     serial: null,
     clusterId: null,
-    talosVersion: null,
+    version: 1,
     live: false,
     reachable: true,
     lastContactAt: clock.now() - hourMs,
@@ -56,7 +56,10 @@ function sweep(
     roster: async () => roster(servers),
     credentials: async () => null,
     pack: ({ status, secureBoot }) => ({ status, secureBoot, hardware: '{}' }),
-    sink: async (batch) => void (stored += batch.length),
+    sink: async (batch) => {
+      stored += batch.length
+      return []
+    },
     onError: (error) => {
       throw error
     },

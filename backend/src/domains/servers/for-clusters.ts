@@ -135,10 +135,13 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       await change(tx, system, nodeId, { drift_seen: seen, drift_since: seen === null ? null : (row.drift_since ?? new Date(clock.now())) })
     },
 
-    /** Records what a server was just seen to run, because the contact loop may have missed it. Safe to repeat. */
+    /**
+     * Records what a server was just seen to run, because the contact loop may have missed it. Safe to repeat. The server gets a new version even if the
+     * values are recorded already, so that a reading that began before and is not stored yet doesn't replace them.
+     */
     async noteTalos(tx: Tx, nodeId: string, running: { readonly talos_version: string; readonly schematic: string }): Promise<void> {
-      const row = await locked(tx, nodeId)
-      if (row.talos_version !== running.talos_version || row.schematic !== running.schematic) await change(tx, system, nodeId, running)
+      await locked(tx, nodeId)
+      await change(tx, system, nodeId, running)
     },
 
     /** Sets status `ready` and clears the operation. Safe to repeat. */

@@ -29,7 +29,7 @@ const asked = (serverId: string) => ({
   ...hardwareOf.get(serverId)!,
   address: '10.0.0.1',
   clusterId: null,
-  talosVersion: null as string | null,
+  version: 1,
   askedAt: backend.clock.now(),
   at: backend.clock.now(),
 })
@@ -269,17 +269,29 @@ test('hardware that was read again without a change is compared with the databas
   expect(await get(id)).toMatchObject({ version: version + 2, resources: { disks: [{ id: 'nvme0n1' }] } })
 })
 
-test('a reading that began before an upgrade was recorded does not bring the former version back', async () => {
+test('a reading that began before an upgrade was recorded does not bring the former version back, and the server is read again', async () => {
   const id = await build()
-  const read = (version: string, talosVersion: string | null) => {
+  const read = async (talos: string, version: number) => {
     const read = reading('nvme0n1')
-    return servers.observe([{ ...seen(id), talosVersion, reading: { ...read, status: { ...read.status, version } } } as Observation])
+    return servers.observe([{ ...seen(id), version, reading: { ...read, status: { ...read.status, version: talos } } } as Observation])
   }
-  await read('v1.13.8', (await get(id)).talos.version)
-  await inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic: 'a' }))
-  await read('v1.13.8', 'v1.13.8')
+  const upgrade = (schematic: string) => inTransaction(db, (tx) => servers.noteTalos(tx, id, { talos_version: 'v1.13.9', schematic }))
+  const now = async () => (await get(id)).version
+  expect(await read('v1.13.9', await now())).toEqual([])
+  // The server was installed with an older version and upgraded again, and a reading of the older version is stored last.
+  const before = await now()
+  await upgrade('a')
+  expect(await read('v1.13.8', before)).toEqual([id])
+  const again = await now()
+  await upgrade('a')
+  expect(await read('v1.13.8', again)).toEqual([id])
   expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'a' })
-  await read('v1.13.8', 'v1.13.9')
+  // An upgrade to another image of the same version.
+  const between = await now()
+  await upgrade('b')
+  expect(await read('v1.13.9', between)).toEqual([id])
+  expect((await get(id)).talos).toMatchObject({ version: 'v1.13.9', schematic: 'b' })
+  expect(await read('v1.13.8', await now())).toEqual([])
   expect((await get(id)).talos.version).toBe('v1.13.8')
 })
 

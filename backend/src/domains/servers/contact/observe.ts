@@ -61,7 +61,7 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
   uuid: row.uuid,
   serial: row.serial,
   clusterId: row.cluster_id,
-  talosVersion: row.talos_version,
+  version: row.version,
   live: row.cluster_id !== null || row.operation_id !== null,
   reachable: row.reachable,
   lastContactAt: contact?.getTime() ?? null,
@@ -114,14 +114,23 @@ export function readingColumns({ status, hardware, secureBoot }: PackedReading, 
   } satisfies store.ServerChange
 }
 
+/**
+ * Whether the server has changed since it was asked, and the reading differs from the recorded Talos. An upgrade may have recorded what the server runs now,
+ * so the reading may be older: the recorded values stay until the server is read again.
+ */
+const isOverruled = (row: store.ListedRow, seen: Observation): boolean =>
+  seen.kind === 'seen' &&
+  seen.reading !== null &&
+  seen.version !== row.version &&
+  (row.talos_version !== (seen.reading.status.version || null) || row.schematic !== (seen.reading.status.schematic ?? null))
+
 /** The wanted values of the row after an observation. */
 function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
   const at = new Date(seen.at)
   if (seen.kind === 'seen')
     return {
       ...(seen.reading && readingColumns(seen.reading, at)),
-      // An upgrade has recorded what the server runs since the machine was asked.
-      ...(row.talos_version !== seen.talosVersion && { talos_version: row.talos_version, schematic: row.schematic }),
+      ...(isOverruled(row, seen) && { talos_version: row.talos_version, schematic: row.schematic }),
       ...answeringColumns(seen.status),
       ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
     }
@@ -173,18 +182,21 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
 
   const isChanged = (seen: Observation): boolean => {
     const row = known(seen.serverId)?.row
-    if (!row) return true
+    if (!row || isOverruled(row, seen)) return true
     const { hardware, hardware_at: _, ...others } = changeOf(row, seen)
     return Object.keys(others).length > 0 || (typeof hardware === 'string' && digestOf(hardware) !== stored.get(row))
   }
 
-  const applyChanges = async (tx: Tx, changed: readonly Observation[]): Promise<void> => {
-    if (changed.length === 0) return
+  /** Returns the ids of servers that must be read again. */
+  const applyChanges = async (tx: Tx, changed: readonly Observation[]): Promise<string[]> => {
+    const overruled: string[] = []
+    if (changed.length === 0) return overruled
     const rows = await store.lock(tx, [...new Set(changed.map((o) => o.serverId))])
     const current = new Map(rows.map((r) => [r.id, r]))
     for (const seen of changed) {
       const row = current.get(seen.serverId)
       if (!row || isOutdated(row, seen)) continue
+      if (isOverruled(row, seen)) overruled.push(row.id)
       const change = changeOf(row, seen)
       if (Object.keys(change).length === 0) {
         const inMemory = known(row.id)?.row
@@ -195,9 +207,10 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
       current.set(row.id, after)
       await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: row.id }, version: after.version })
     }
+    return overruled
   }
 
-  return async (batch: readonly Observation[]): Promise<void> => {
+  return async (batch: readonly Observation[]): Promise<readonly string[]> => {
     // Unchanged servers need no lock and no write.
     const changed = batch.filter(isChanged)
     const latest = new Map(batch.filter((o) => o.kind === 'seen').map(({ serverId: id, at }) => [id, { id, at: new Date(at) }]))
@@ -206,15 +219,20 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
     const now = clock.now()
     const isDue = untold.size > 0 && now - toldAt >= contactedEveryMs
     // Most seconds have nothing but contacts: a single statement, without a transaction around it.
-    if (changed.length === 0 && !isDue) return store.writeContacts(db, contacts)
+    if (changed.length === 0 && !isDue) {
+      await store.writeContacts(db, contacts)
+      return []
+    }
     const told = Object.fromEntries(untold)
-    await inTransaction(db, async (tx) => {
-      await applyChanges(tx, changed)
+    const overruled = await inTransaction(db, async (tx) => {
+      const overruled = await applyChanges(tx, changed)
       await store.writeContacts(tx, contacts)
       if (isDue) await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts: told })
+      return overruled
     })
-    if (!isDue) return
+    if (!isDue) return overruled
     toldAt = now
     for (const [id, at] of Object.entries(told)) if (untold.get(id) === at) untold.delete(id)
+    return overruled
   }
 }
