@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
 import { type PackedReading, readEverything, type Reading } from './reading.ts'
-import { inOrder, missesToUnreachable, schedule } from './schedule.ts'
+import { inGroups, missesToUnreachable, schedule } from './schedule.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
@@ -52,8 +52,6 @@ export type Observation = {
 const liveDeadlineMs = 3_500
 /** Interval in which servers that become due are looked for. */
 const tickMs = 500
-/** Contacts that are due within so many ms begin together. */
-const togetherMs = 5
 const batchMs = 1_000
 /** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */
 const mostWaiting = 64
@@ -280,14 +278,11 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       const tick = async () => {
         await takeRoster()
         const now = clock.monotonic()
-        const due: State[] = []
-        for (const state of states.values()) if (!state.isBusy && state.nextAt <= now + everyTickMs) due.push(state)
-        for (const state of inOrder(due, now)) {
-          const inMs = state.nextAt - clock.monotonic()
-          // Each at its own time: many answers at once would block the thread, and their objects would outlive the collections of young objects.
-          if (inMs > togetherMs) await clock.sleep(inMs, signal).catch(() => undefined)
+        for (const group of inGroups(states.values(), { now, untilMs: everyTickMs, pace })) {
+          const inMs = group[0]!.nextAt - clock.monotonic()
+          if (inMs > 1) await clock.sleep(inMs, signal).catch(() => undefined)
           if (signal.aborted) return
-          begin(state)
+          for (const state of group) begin(state)
         }
       }
       await Promise.all([every(everyTickMs, signal, tick), every(Math.max(50, batchMs * pace), signal, flush)])

@@ -95,12 +95,21 @@ test('after a start, ten thousand overdue servers are contacted at about a hundr
   for (const count of perSecond.slice(0, 99)) expect(count).toBeGreaterThanOrEqual(50)
 })
 
-test('servers that become due within half a second are contacted one after the other, each at its time', async () => {
+test('contacts with idle servers begin in groups of eight, and not all at once', async () => {
   const { atOnce, pass, stored } = sweep(10_000)
   await pass(10, 20)
   expect(stored()).toBeGreaterThan(800)
-  // A hundred a second are two in 20 ms.
-  expect(Math.max(...atOnce.values())).toBeLessThanOrEqual(6)
+  // The simulated time advances by 20 ms, so two groups may begin at one time.
+  const sizes = [...atOnce.values()]
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(16)
+  expect(stored() / sizes.length).toBeGreaterThan(7)
+})
+
+test('a few idle servers are contacted together up to a second early', async () => {
+  const { atOnce, pass, stored } = sweep(600)
+  await pass(300, 20)
+  expect(stored()).toBeGreaterThan(1_300)
+  expect(stored() / atOnce.size).toBeGreaterThan(3)
 })
 
 test('if servers answer slowly, further due servers wait without a contact, and each gets its turn', async () => {
