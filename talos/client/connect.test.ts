@@ -1,11 +1,13 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectRouter } from '@connectrpc/connect'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { issueCertificate, mintTalosClient } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
@@ -255,6 +257,20 @@ describe('connections', () => {
     })
     await expect(connectMaintenance(target(server), pinOf(peers.leaf.crt), { dial })).rejects.toMatchObject({ kind: 'unreachable' })
     expect(server.accepted()).toBe(0)
+  })
+
+  test.each([
+    ['with the hybrid key exchange', {}, true],
+    ['without it if everything on the connection is public', { isPublic: true }, false],
+  ])('the handshake begins %s', async (_how, options, isHybrid) => {
+    const hello = Promise.withResolvers<number>()
+    const server = createServer((socket) => socket.once('data', (bytes) => (hello.resolve(bytes.length), socket.destroy()))).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await expect(connectUnknown({ host: '127.0.0.1', port }, options)).rejects.toMatchObject({ kind: 'unavailable' })
+    // The public key of ML-KEM-768 has 1,184 bytes.
+    expect((await hello.promise) > 1_184).toBe(isHybrid)
   })
 
   test('host names are refused instead of being resolved by DNS', async () => {

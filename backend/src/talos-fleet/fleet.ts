@@ -18,9 +18,14 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal | undefined
   /** Default deadline of connecting and of each call, in ms; 10 s if not set. */
   readonly deadlineMs?: number | undefined
-  /** Priority of the connection; `act` by default. `held`: the caller already has a place of the budget, and keeps it until it has finished. */
+  /**
+   * Priority of the connection; `act` by default. `held`: the caller already has a place of the budget, and keeps it until it has finished. In every lane but
+   * `act` the caller only reads.
+   */
   readonly lane?: Lane | 'held' | undefined
 }
+
+const onlyReads = ({ lane = 'act' }: ConnectOptions): boolean => lane !== 'act'
 
 /** Mode of the machine that answers at a server's address now. */
 export type Presence = 'maintenance' | 'secured'
@@ -81,6 +86,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   /** Called right before dialling: checks the address again. The error reaches the caller unchanged. */
   const dial = (host: string, port: number): void => policy.demand(host, port)
   const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({ signal, deadlineMs, dial })
+  /** For machines in maintenance: reading is public there, a configuration that is sent is not. */
+  const maintenanceSettings = (options: ConnectOptions) => ({ ...settings(options), isPublic: onlyReads(options) })
   const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>
     readCertificate({ host: address }, { timeoutMs: deadlineMs, dial, ...(signal && { signal }) })
 
@@ -96,18 +103,18 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         client.close()
       }
     }
-    return (options.lane ?? 'act') === 'act' ? inLane(options, open).then(whole) : inLane(options, async () => whole(await open()))
+    return onlyReads(options) ? inLane(options, async () => whole(await open())) : inLane(options, open).then(whole)
   }
   const checked = (server: KnownServer, found: Identity, fingerprint: string | null): void => {
     const isSame = server.uuid === null || (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
     if (!isSame) throw new OtherHardware(server, found, fingerprint)
   }
 
-  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, pin, settings(options))
+  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, pin, maintenanceSettings(options))
 
   /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
   const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
-    const { shown, client } = await connectUnknown({ host: address }, settings(options))
+    const { shown, client } = await connectUnknown({ host: address }, maintenanceSettings(options))
     if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
     return { pin: { sha256: shown.sha256, fingerprint: shown.fingerprint }, client }
   }
@@ -131,7 +138,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       const known = pins.get(server.id)
       let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
       // Whether the identity was already read with this certificate and needn't be read again. An action on the machine always reads it again.
-      let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
+      let isKnown = pin !== undefined && onlyReads(options)
       return {
         async open(): Promise<TalosClient> {
           if (pin) {
@@ -227,11 +234,12 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
      */
     probe: async (address: string, options: ConnectOptions = {}): Promise<Found> => {
       policy.demand(address, apiPort)
-      return inLane({ lane: 'probe', ...options }, async () => {
-        const { pin, client } = await fresh(address, options)
+      const reading = { lane: 'probe', ...options } as const
+      return inLane(reading, async () => {
+        const { pin, client } = await fresh(address, reading)
         try {
-          const [identity, reading] = await Promise.all([readIdentity(client), readEverything(client)])
-          return { identity, pin, reading }
+          const [identity, everything] = await Promise.all([readIdentity(client), readEverything(client)])
+          return { identity, pin, reading: everything }
         } finally {
           client.close()
         }
