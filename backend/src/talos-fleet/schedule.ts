@@ -12,18 +12,20 @@ export const missesToUnreachable = 3
 /** After a start, the contacts of overdue servers are spread over this many ms per server. */
 const firstContactMs = 10
 /**
- * So many contacts begin together, because a contact that is alone takes twice the processor time of one in a group of eight: the processor sleeps and wakes
+ * So many contacts begin together, because a contact that is alone takes twice the processor time of one in a group of sixteen: the processor sleeps and wakes
  * up some ten times for it. Forty at once would block the thread, and their objects would outlive the collections of young objects.
  */
-const mostTogether = 8
-/** How much earlier than due a contact may begin to be part of a group. */
-const idleEarlyMs = 1_000
+const mostTogether = 16
+/** How much earlier than due a contact may begin to be part of a group. Retries begin in time. */
+const idleEarlyMs = 2_000
 const liveEarlyMs = 100
 
 /** What the order of contacts depends on. `nextAt` is a monotonic time, so that setting back the wall clock doesn't delay the next contact. */
 interface Due {
   readonly server: Watched
   readonly nextAt: number
+  /** Failed contacts in a row. */
+  readonly misses: number
   /** A contact is under way. */
   readonly isBusy: boolean
 }
@@ -58,7 +60,7 @@ export function inGroups<T extends Due>(
   states: Iterable<T>,
   { now, untilMs, pace }: { readonly now: number; readonly untilMs: number; readonly pace: number },
 ): T[][] {
-  const earlyMs = ({ server }: Due) => (server.live ? liveEarlyMs : idleEarlyMs) * pace
+  const earlyMs = ({ server, misses }: Due) => (misses > 0 ? 0 : server.live ? liveEarlyMs : idleEarlyMs) * pace
   const groups: T[][] = []
   let group: T[] = []
   const due: T[] = []
