@@ -121,6 +121,7 @@ export function readingColumns({ status, hardware, secureBoot }: PackedReading, 
 const isOverruled = (row: store.ListedRow, seen: Observation): boolean =>
   seen.kind === 'seen' &&
   seen.reading !== null &&
+  row.talos_version !== null &&
   seen.version !== row.version &&
   (row.talos_version !== (seen.reading.status.version || null) || row.schematic !== (seen.reading.status.schematic ?? null))
 
