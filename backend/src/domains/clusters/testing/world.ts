@@ -29,6 +29,8 @@ export interface ClusterWorld {
   readonly simulator: Simulator
   /** Stops the backend's reconcilers and its queries of servers. The simulated servers continue. */
   halt(): Promise<void>
+  /** Does `work` while no reconciler runs, except those that the work runs itself. */
+  alone<T>(work: () => Promise<T>): Promise<T>
   /** Starts a second process with the same database and a clock of its own, which carries out work as well. */
   beside(): Promise<{ readonly backend: Backend; readonly admin: SignedIn; stop(): Promise<void> }>
   readonly admin: SignedIn
@@ -63,27 +65,40 @@ export interface ClusterWorld {
 }
 
 /** Claims and runs due objects concurrently, with the test clock following real time. */
-export function realTime(core: Engine, clock: TestClock): { stop(): Promise<void> } {
+export function realTime(core: Engine, clock: TestClock): Pick<ClusterWorld, 'alone'> & { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
+  let isPaused = false
   let last = Date.now()
   const tick = async (): Promise<void> => {
     // The clock is advanced by the elapsed time instead of being set, so that a test can move it forward as well.
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now
+    if (isPaused) return
     for (const taken of await core.claim([...core.reconcilers.keys()].map((queue) => ({ queue, places: 1_000 })))) {
       const run: Promise<void> = core.run(taken, shutdown.signal).finally(() => running.delete(run))
       running.add(run)
     }
   }
+  let ticked = Promise.resolve()
   const loop = (async () => {
     while (!shutdown.signal.aborted) {
-      await tick()
+      await (ticked = tick())
       await new Promise((resolve) => setTimeout(resolve, 15))
     }
   })()
   return {
+    async alone(work) {
+      isPaused = true
+      try {
+        await ticked
+        await Promise.all(running)
+        return await work()
+      } finally {
+        isPaused = false
+      }
+    },
     async stop() {
       shutdown.abort(new Error('The test has ended'))
       await loop
@@ -208,6 +223,7 @@ export async function clusterWorld({
     backend,
     simulator,
     halt,
+    alone: (work) => driver.alone(work),
     beside,
     admin,
     datacenterId,

@@ -8,7 +8,7 @@ import { inTransaction } from '../../../db/db.ts'
 import type { Taken } from '../../../engine/engine.ts'
 import { claimNow } from '../../../testing/engine.ts'
 import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
-import { clusterRow, overtake, serverRow } from '../testing/overtake.ts'
+import { clusterRow, overtake as overtakeRow, serverRow } from '../testing/overtake.ts'
 import { clusterWorld } from '../testing/world.ts'
 
 // A reconciler reads the wanted state, an API call changes it, then the reconciler writes. The tests run one by one, because each holds row locks.
@@ -27,6 +27,8 @@ const held = async (queue: string, key: string): Promise<Taken> =>
     () => claimNow(engine, queue, key),
     (taken) => taken !== undefined,
   ))!
+const overtake = <A, B>(row: Parameters<typeof overtakeRow>[1], first: () => Promise<A>, second: () => Promise<B>) =>
+  world.alone(() => overtakeRow(db, row, first, second))
 const run = (taken: Taken) => engine.run(taken, new AbortController().signal)
 const remove = async (id: string, force: 'true' | 'false') => (await admin.call(clusterDelete, { params: { id }, query: { force } })).answer!.operation
 const resetsOf = (nodes: readonly Server[]) => nodes.map((node) => world.machine(node).disk.state.counters.resets)
@@ -50,7 +52,6 @@ test('a health check that ends after the deletion was requested does not set the
   await sql`create function say() returns trigger language plpgsql as $$ begin insert into said values (new.id, new.status); return new; end $$`.execute(db)
   await sql`create trigger say after update on cluster for each row execute function say()`.execute(db)
   const [operation] = await overtake(
-    db,
     clusterRow(cluster.id),
     () => remove(cluster.id, 'false'),
     () => run(taken),
@@ -76,7 +77,6 @@ test('a cancel during a forced deletion resets no server', { timeout: 60_000 }, 
   await sql`create trigger move after update on cluster_server for each row when (old.at = 'done' and new.at <> 'done') execute function move()`.execute(db)
   await admin.call(operationCancel, { params: { id: operation.id } })
   const [forced] = await overtake(
-    db,
     clusterRow(cluster.id),
     () => remove(cluster.id, 'true'),
     () => run(taken),
@@ -96,7 +96,6 @@ test('a second forced deletion replaces the first one, which cannot be retried',
   const taken = await held(clusterQueue, cluster.id)
   const first = await remove(cluster.id, 'true')
   const [second] = await overtake(
-    db,
     clusterRow(cluster.id),
     () => remove(cluster.id, 'true'),
     () => run(taken),
@@ -191,7 +190,6 @@ test('a reset that is retried during a forced deletion wipes nothing', { timeout
   await clearFaults(world.machine(worker))
   expect((await admin.call(operationRetry, { params: { id: operation.id } })).status).toBe(200)
   const [forced] = await overtake(
-    db,
     clusterRow(cluster.id),
     () => remove(cluster.id, 'true'),
     () => run(taken),
@@ -211,7 +209,6 @@ test('a reset that is cancelled while its server is removed by force leaves the 
   await world.machine(worker).lifecycle.powerOff()
   await admin.call(operationCancel, { params: { id: operation.id } })
   const [removed] = await overtake(
-    db,
     clusterRow(cluster.id),
     () => admin.call(serverRemove, { params: { id: worker.id }, query: { force: 'true' } }),
     () => run(taken),
@@ -228,7 +225,6 @@ test('a reset that is cancelled while its server is removed by force leaves the 
 test('if a server is renamed while a cluster reserves it, the new name appears everywhere', { timeout: 60_000 }, async () => {
   const nodes = world.take(1)
   const [renamed, created] = await overtake(
-    db,
     serverRow(nodes[0]!.id),
     () => admin.call(serverUpdate, { params: { id: nodes[0]!.id }, body: { name: 'renamed-101' } }),
     () => admin.call(clusterCreate, { body: world.ask(nodes) }),
