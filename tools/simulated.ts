@@ -61,7 +61,7 @@ async function addMissing(call: Caller, places: ReadonlyMap<string, readonly Sim
 
 /** Adds the servers of a running simulator, in their datacenters, through the API. Returns all servers that the simulator has. `whole`: as in `everyServer`. */
 export async function addSimulated(call: Caller, socketPath: string, { whole = false }: { whole?: boolean } = {}): Promise<SimulatedServer[]> {
-  const { servers } = await control<{ servers: SimulatedServer[] }>(socketPath, '/servers')
+  const { servers } = await control<{ servers: SimulatedServer[] }>(socketPath, '/addresses')
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
   const places = new Map<string, SimulatedServer[]>()
   for (const there of Map.groupBy(servers, ({ datacenter }) => `${datacenter.countryCode}-${datacenter.cityCode}`).values()) {

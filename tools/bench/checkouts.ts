@@ -56,13 +56,13 @@ export async function startOf(
   return { url: `http://127.0.0.1:${port}`, program: await run(nodeOf(checkout), [...flags, main, command], ready, { cwd: checkout, env }) }
 }
 
-/** Waits until a program that has just started has done the work of its start: until it needs less than half a core for three seconds. */
+/** Waits until a program that has just started has done the work of its start: until it needs less than a quarter of a core for three seconds. */
 export async function whenIdle({ child }: Running): Promise<void> {
   const sampleMs = 3000
   for (let waitedMs = 0, before = usage(child.pid!).cpuSeconds; waitedMs < 180_000; waitedMs += sampleMs) {
     await pause(sampleMs)
     const now = usage(child.pid!).cpuSeconds
-    if ((now - before) * 1000 < sampleMs / 2) return
+    if ((now - before) * 1000 < sampleMs / 4) return
     before = now
   }
 }

@@ -29,6 +29,9 @@ test('the control socket shows servers and counters, switches power, and sets th
     ['poz-01', 'on', 'maintenance'],
     ['poz-02', 'on', 'maintenance'],
   ])
+  const { servers: addresses } = (await ask(simulator.control, 'GET', '/addresses')) as { servers: object[] }
+  expect(servers).toMatchObject(addresses)
+  expect(addresses[0]).toMatchObject({ name: 'poz-01', power: 'on', booted: false, datacenter: { code: 'PL-POZ-1' } })
   expect(servers[0]!.fingerprint).toBe((await readCertificate({ host: servers[0]!.address })).fingerprint)
   expect(servers[0]!.datacenter).toMatchObject({ code: 'PL-POZ-1', latitude: 52.406374 })
   expect(await ask(simulator.control, 'POST', `/servers/${servers[0]!.uuid}/power-off`)).toMatchObject({ power: 'off', fingerprint: null })

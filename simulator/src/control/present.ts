@@ -2,18 +2,24 @@ import { currentFingerprint } from '../wire/apid.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { World } from '../world.ts'
 
+/** What a client needs to add a server by address. Unlike `presentServer` it doesn't generate the server's keys, which takes seconds for ten thousand. */
+export const presentAddress = ({ plan, disk }: Machine) => ({
+  simulated: true,
+  uuid: disk.identity.uuid,
+  name: plan.name,
+  address: plan.address,
+  serial: disk.identity.serial,
+  datacenter: plan.place,
+  power: disk.state.power,
+  /** Whether the server was booted with its own command line, outside of the scenario. */
+  booted: plan.boot !== null,
+})
+
 /** A server as the control socket shows it, marked as simulated. */
 export const presentServer = async (machine: Machine): Promise<object> => {
   const { plan, disk } = machine
-  const { uuid, serial } = disk.identity
   return {
-    simulated: true,
-    uuid,
-    name: plan.name,
-    address: plan.address,
-    serial,
-    datacenter: plan.place,
-    power: disk.state.power,
+    ...presentAddress(machine),
     stage: machine.stage.stage,
     mode: machine.mode,
     machineType: machine.config?.node?.role ?? null,
@@ -28,21 +34,14 @@ export const presentServer = async (machine: Machine): Promise<object> => {
     mac: machine.managementLink.mac,
     schematic: machine.schematic,
     kernelCommandLine: machine.kernelCommandLine,
-    /** Whether the server was booted with its own command line, outside of the scenario. */
-    booted: plan.boot !== null,
   }
 }
 
 /** A server right after power-on. */
-export const presentBooted = ({ plan, disk, managementLink }: Machine): object => ({
-  simulated: true,
-  name: plan.name,
-  address: plan.address,
-  uuid: disk.identity.uuid,
-  serial: disk.identity.serial,
-  mac: managementLink.mac,
-  datacenter: plan.place,
-  schematic: plan.schematic,
+export const presentBooted = (machine: Machine): object => ({
+  ...presentAddress(machine),
+  mac: machine.managementLink.mac,
+  schematic: machine.plan.schematic,
 })
 
 /** Counters of every server, and the number of etcd clusters per Talos cluster id, which must be one. */

@@ -15,7 +15,7 @@ import { ApplyConfigurationRequest_Mode as ApplyMode } from '#talos/proto/gen/ma
 import { applyConfiguration } from '../machine/apply.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Simulator } from '../start.ts'
-import { presentBooted, presentCounters, presentServer } from './present.ts'
+import { presentAddress, presentBooted, presentCounters, presentServer } from './present.ts'
 import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
 import { clustersOf, handOn } from '../kubernetes/hand.ts'
 import type { World } from '../world.ts'
@@ -96,6 +96,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
   if (more.length > 0) throw new Refused(404, 'There is no such call')
   if (which === undefined) {
     if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
+    if (call === 'GET /addresses') return { simulated: true, servers: simulator.servers.map(presentAddress) }
     if (call === 'POST /boot') return { simulated: true, servers: (await simulator.boot(parsed(bootSchema, await readJson(request)))).map(presentBooted) }
     if (call === 'GET /counters') return presentCounters(simulator.world)
     if (call === 'GET /datacenters') return { simulated: true, datacenters: simulator.places }
