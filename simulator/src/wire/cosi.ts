@@ -19,11 +19,13 @@ interface Known {
 /** Versions of resources since the machine's boot. A resource gets a new version when its YAML changes. */
 const histories = new WeakMap<Machine, { bootId: string; known: Map<string, Known> }>()
 
-const read = (machine: Machine, kind: Kind): Resource[] => {
+/** `id`: reads only this resource, because a kind may have many. */
+const read = (machine: Machine, kind: Kind, id?: string): Resource[] => {
   let history = histories.get(machine)
   if (history?.bootId !== machine.bootId) histories.set(machine, (history = { bootId: machine.bootId, known: new Map() }))
   const now = machine.world.clock.now()
-  return kind.list(machine).map((item) => {
+  const items = kind.list(machine)
+  return (id === undefined ? items : items.filter((item) => item.id === id)).map((item) => {
     const yaml = item.yaml()
     const digest = hash('sha1', yaml, 'base64')
     const key = `${kind.type}/${item.id}`
@@ -59,7 +61,7 @@ const open = (context: HandlerContext, namespace: string, type: string): { machi
   return { machine: peer.machine, kind }
 }
 
-const inNamespace = (kind: Kind, namespace: string, machine: Machine): Resource[] => (kind.namespace === namespace ? read(machine, kind) : [])
+const inNamespace = (kind: Kind, namespace: string, machine: Machine, id?: string): Resource[] => (kind.namespace === namespace ? read(machine, kind, id) : [])
 
 /** Whether a resource matches one of the queries, or there are none. No simulated resource has labels. */
 const matches = (queries: readonly LabelQuery[]): boolean =>
@@ -77,7 +79,7 @@ type Change = { eventType: EventType; resource: Resource; old?: Resource }
 export const cosiState: ServiceImpl<typeof State> = {
   get({ namespace, type, id }, context) {
     const { machine, kind } = open(context, namespace, type)
-    const resource = inNamespace(kind, namespace, machine).find((candidate) => candidate.metadata?.id === id)
+    const [resource] = inNamespace(kind, namespace, machine, id)
     if (!resource) throw new ConnectError(`resource ${type}(${namespace}/${id}@undefined) doesn't exist`, Code.NotFound)
     return { resource }
   },
@@ -94,11 +96,11 @@ export const cosiState: ServiceImpl<typeof State> = {
     if (id !== undefined && id !== '' && (options?.bootstrapContents || queries.length > 0))
       throw new ConnectError('bootstrap contents and label queries are not supported for a single resource', Code.Unimplemented)
     if (options?.startFromBookmark) throw new ConnectError('invalid bookmark', Code.FailedPrecondition)
-    const single = id ? id : null
+    const single = id || undefined
     const look = (): Map<string, Resource> =>
       new Map(
-        inNamespace(kind, namespace, machine)
-          .filter((resource) => (single === null ? selected(resource, queries, options?.idQuery?.regexp) : resource.metadata?.id === single))
+        inNamespace(kind, namespace, machine, single)
+          .filter((resource) => single !== undefined || selected(resource, queries, options?.idQuery?.regexp))
           .map((resource) => [resource.metadata?.id ?? '', resource]),
       )
     // The empty first response confirms the watch.
@@ -107,7 +109,7 @@ export const cosiState: ServiceImpl<typeof State> = {
     const bootId = machine.bootId
     let seen = look()
     const first: Change[] = []
-    if (single !== null) {
+    if (single !== undefined) {
       const resource = seen.get(single)
       first.push(resource ? { eventType: EventType.CREATED, resource } : { eventType: EventType.DESTROYED, resource: tombstone(kind, single) })
     } else if (options?.bootstrapContents) {
