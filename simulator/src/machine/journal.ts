@@ -34,7 +34,12 @@ const xid = (now: number): string => {
 }
 
 /** `2026/11/20 21:57:48.573137`, as machined writes it (Talos: logging/circular.go, timeStampWriter: Go's log.LstdFlags with microseconds). */
-const goTime = (now: number): string => `${new Date(now).toISOString().slice(0, 23).replace('T', ' ').replaceAll('-', '/')}000`
+const goTime = (now: number): string => {
+  if (now !== timeOf.now) timeOf = { now, text: `${new Date(now).toISOString().slice(0, 23).replace('T', ' ').replaceAll('-', '/')}000` }
+  return timeOf.text
+}
+/** The last time that was written, because calls that arrive together end in the same millisecond. */
+let timeOf = { now: Number.NaN, text: '' }
 
 /** A ring buffer of entries, numbered since the machine started. */
 export class Ring<T> {

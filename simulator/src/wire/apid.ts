@@ -5,10 +5,11 @@ import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecyc
 import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
 import { TimeService } from '#talos/proto/gen/time/time_pb.ts'
 import { ClusterService } from '#talos/proto/gen/cluster/cluster_pb.ts'
-import { State } from '#talos/proto/gen/cosi/state_pb.ts'
+import { GetResponseSchema, ListResponseSchema, State } from '#talos/proto/gen/cosi/state_pb.ts'
 import type { ApiMode } from '../machine/active.ts'
 import type { Machine } from '../machine/machine.ts'
 import { TAKES } from '../machine/durations.ts'
+import { encodeResource } from '../resources/encoded.ts'
 import { issue, type ServerIdentity } from './certificates.ts'
 import { grpcServer } from './grpc.ts'
 import { guard } from './guard.ts'
@@ -48,6 +49,7 @@ const serve = grpcServer(
     createServiceImplSpec<typeof State>(State, cosiState),
   ],
   guard,
+  new Map([GetResponseSchema, ListResponseSchema].map(({ typeName }) => [typeName, encodeResource])),
 )
 
 const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): Promise<Speaker> => {

@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
-import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { EventType, type State } from '#talos/proto/gen/cosi/state_pb.ts'
-import { LabelTerm_Operation, ResourceSchema, type LabelQuery, type Resource } from '#talos/proto/gen/cosi/resource_pb.ts'
+import { LabelTerm_Operation, type ResourceSchema, type LabelQuery } from '#talos/proto/gen/cosi/resource_pb.ts'
 import type { Machine } from '../machine/machine.ts'
 import { isNamespace, KINDS } from '../resources/catalogue.ts'
 import type { Kind } from '../resources/resource.ts'
 import { PEER } from './peer.ts'
+
+/** A resource as the fields of its message. The message itself would be made for each of hundreds of resources of a response. */
+type Resource = MessageInitShape<typeof ResourceSchema>
 
 interface Known {
   digest: string
@@ -18,6 +20,8 @@ interface Known {
 
 /** Versions of resources since the machine's boot. A resource gets a new version when its YAML changes. */
 const histories = new WeakMap<Machine, { bootId: string; known: Map<string, Known> }>()
+
+const timestamp = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 })
 
 /** `id`: reads only this resource, because a kind may have many. */
 const read = (machine: Machine, kind: Kind, id?: string): Resource[] => {
@@ -32,7 +36,7 @@ const read = (machine: Machine, kind: Kind, id?: string): Resource[] => {
     let known = history.known.get(key)
     if (!known) history.known.set(key, (known = { digest, version: 1, created: now, updated: now }))
     else if (known.digest !== digest) Object.assign(known, { digest, version: known.version + 1, updated: now })
-    return create(ResourceSchema, {
+    return {
       metadata: {
         namespace: kind.namespace,
         type: kind.type,
@@ -40,11 +44,11 @@ const read = (machine: Machine, kind: Kind, id?: string): Resource[] => {
         version: String(known.version),
         owner: 'simulator',
         phase: 'running',
-        created: timestampFromMs(known.created),
-        updated: timestampFromMs(known.updated),
+        created: timestamp(known.created),
+        updated: timestamp(known.updated),
       },
       spec: { protoSpec: item.proto(), yamlSpec: yaml },
-    })
+    }
   })
 }
 
@@ -70,8 +74,10 @@ const matches = (queries: readonly LabelQuery[]): boolean =>
 const selected = (resource: Resource, queries: readonly LabelQuery[], pattern: string | undefined): boolean =>
   matches(queries) && (!pattern || new RegExp(pattern).test(resource.metadata?.id ?? ''))
 
-const tombstone = (kind: Kind, id: string): Resource =>
-  create(ResourceSchema, { metadata: { namespace: kind.namespace, type: kind.type, id, version: 'undefined', phase: 'tearingDown' }, spec: {} })
+const tombstone = (kind: Kind, id: string): Resource => ({
+  metadata: { namespace: kind.namespace, type: kind.type, id, version: 'undefined', phase: 'tearingDown' },
+  spec: {},
+})
 
 type Change = { eventType: EventType; resource: Resource; old?: Resource }
 

@@ -26,6 +26,8 @@ export type Fields = MessageInitShape<DescMessage>
 /** A message of the method's output type, or its fields; an iterable of them for a method that streams. */
 export type Answer = Fields | AsyncIterable<Fields>
 export type Act = (call: Call) => Promise<Answer>
+/** Encodes a message faster than the library. Undefined leaves it to the library. */
+export type Encoder = (answer: Fields) => Uint8Array | undefined
 
 /** The prefix of a message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5
@@ -40,12 +42,18 @@ const HEADERS = { ':status': 200, 'content-type': 'application/grpc' }
 
 /**
  * Returns a function that makes TLS servers with these services. `guard` decides about each call, and answers it by `next` or otherwise. `peerOf` identifies the
- * client of a connection; null closes the connection.
+ * client of a connection; null closes the connection. `encoders`: by the name of the type of the message.
  */
-export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: Call, next: Act) => Promise<Answer>) => {
+export const grpcServer = (
+  services: readonly ServiceImplSpec[],
+  guard: (call: Call, next: Act) => Promise<Answer>,
+  encoders: ReadonlyMap<string, Encoder> = new Map(),
+) => {
   const methods = new Map<string, MethodImplSpec>(
     services.flatMap(({ service, methods: specs }) => Object.values(specs).map((spec) => [`/${service.typeName}/${spec.method.name}`, spec] as const)),
   )
+
+  const encode = (schema: DescMessage, answer: Fields): Uint8Array => encoders.get(schema.typeName)?.(answer) ?? toBinary(schema, create(schema, answer))
 
   /**
    * `isHeldBack`: the client may send only the headers of a call until the server has answered (the fault `early-answer`). A call whose request is always empty
@@ -64,7 +72,7 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
         const { method, impl } = spec
         const call = { method, header, message: create(method.input), peer, signal: ended.signal }
         const answer = await guard(call, async (allowed) => impl(messagesOf(stream, method.input), contextOf(allowed)))
-        return send(stream, toBinary(method.output, create(method.output, answer as Fields)))
+        return send(stream, encode(method.output, answer as Fields))
       }
       if (spec?.kind !== 'unary' && spec?.kind !== 'server_streaming') throw unknown(path, services)
       const { method, impl } = spec
@@ -73,8 +81,8 @@ export const grpcServer = (services: readonly ServiceImplSpec[], guard: (call: C
       else if (isHeldBack) letThrough(stream)
       const message = fromBinary(method.input, isAnsweredAtOnce ? new Uint8Array() : await firstMessage(stream))
       const answer = await guard({ method, header, message, peer, signal: ended.signal }, async (call) => impl(call.message, contextOf(call)))
-      if (isStream(answer)) for await (const one of answer) await send(stream, toBinary(method.output, create(method.output, one)))
-      else await send(stream, toBinary(method.output, create(method.output, answer)))
+      if (isStream(answer)) for await (const one of answer) await send(stream, encode(method.output, one))
+      else await send(stream, encode(method.output, answer))
     }
     const status = await act().then(() => ({ 'grpc-status': '0' }), statusOf)
     end(stream, status, () => {
