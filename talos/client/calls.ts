@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { DescMessage, DescMethodClientStreaming, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Metadata } from '../proto/gen/common/common_pb.ts'
 import { GrpcStatus, TalosError, talosError, tooLate } from './errors.ts'
-import { callEach, callStream, callUpload, type OpenStream } from './grpc.ts'
+import { callEach, callStream, callUpload, decode, type OpenStream } from './grpc.ts'
 import { messageText } from './text.ts'
 
 // Limits for everything that a server sends, because servers are not trusted.
@@ -39,19 +39,32 @@ export interface CallContext {
   ended: AbortSignal
 }
 
-/** Passes each message of a short response to `receive`, until it returns false. */
+/** Passes the bytes of each message of a short response to `receive`, until it returns false. */
 export async function each<I extends DescMessage, O extends DescMessage>(
   context: CallContext,
   options: CallOptions,
   method: DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>,
   request: MessageInitShape<I>,
-  receive: (message: MessageShape<O>) => boolean,
+  receive: (bytes: Buffer) => boolean,
 ): Promise<void> {
   try {
     await callEach(context.open, method, request, { timeoutMs: options.deadlineMs ?? context.deadlineMs, signals: signalsOf(context, options) }, receive)
   } catch (error) {
     throw await failureOf(error, context, options)
   }
+}
+
+/** Makes one call with a single response, and returns its bytes. */
+export async function unaryBytes<I extends DescMessage, O extends DescMessage>(
+  context: CallContext,
+  options: CallOptions,
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+): Promise<Buffer> {
+  const answers: Buffer[] = []
+  await each(context, options, method, request, (bytes) => answers.push(bytes) === 1)
+  if (answers.length !== 1) throw new TalosError('invalid_data', `server sent invalid data (${answers.length} messages)`)
+  return answers[0]!
 }
 
 /** Makes one call with a single response. */
@@ -61,10 +74,7 @@ export async function unary<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
 ): Promise<MessageShape<O>> {
-  const answers: MessageShape<O>[] = []
-  await each(context, options, method, request, (message) => answers.push(message) === 1)
-  if (answers.length !== 1) throw new TalosError('invalid_data', `server sent invalid data (${answers.length} messages)`)
-  return answers[0]!
+  return decode(method.output, await unaryBytes(context, options, method, request))
 }
 
 /** Streams the messages of `source` and returns the single response. An error of `source` is thrown unchanged. */

@@ -176,7 +176,8 @@ function begin<I extends DescMessage, O extends DescMessage>(
   return stream
 }
 
-function read<O extends DescMessage>(output: O, bytes: Buffer): MessageShape<O> {
+/** @throws TalosError if the bytes are no such message */
+export function decode<O extends DescMessage>(output: O, bytes: Buffer): MessageShape<O> {
   try {
     return fromBinary(output, bytes, { readUnknownFields: false })
   } catch (error) {
@@ -185,7 +186,7 @@ function read<O extends DescMessage>(output: O, bytes: Buffer): MessageShape<O> 
 }
 
 /**
- * Passes each message of the response to `receive` as soon as it arrives. If `receive` returns false, the call ends. Rejects with GrpcStatus if the server
+ * Passes the bytes of each message of the response to `receive` as soon as they have arrived. If `receive` returns false, the call ends. Rejects with GrpcStatus if the server
  * reports an error, or with the error of the connection or of `receive`.
  */
 export function callEach<I extends DescMessage, O extends DescMessage>(
@@ -193,13 +194,13 @@ export function callEach<I extends DescMessage, O extends DescMessage>(
   method: Method<I, O>,
   request: MessageInitShape<I>,
   bounds: CallBounds,
-  receive: (message: MessageShape<O>) => boolean,
+  receive: (bytes: Buffer) => boolean,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let isEnough = false
     const stream = begin(open, method, requestOf(method.input, request), bounds, {
       message: (bytes) => {
-        if (isEnough || receive(read(method.output, bytes))) return
+        if (isEnough || receive(bytes)) return
         isEnough = true
         stream.close(constants.NGHTTP2_CANCEL)
       },
@@ -223,7 +224,7 @@ export async function callUpload<I extends DescMessage, O extends DescMessage>(
   over.catch(() => undefined)
   let isOver = false
   const stream = begin(open, method, undefined, bounds, {
-    message: (bytes) => answers.push(read(method.output, bytes)),
+    message: (bytes) => answers.push(decode(method.output, bytes)),
     end: (error) => {
       isOver = true
       if (error === undefined) resolve()
@@ -273,7 +274,7 @@ export async function* callStream<I extends DescMessage, O extends DescMessage>(
       const received = waiting
       waiting = []
       for (const bytes of received) {
-        yield read(method.output, bytes)
+        yield decode(method.output, bytes)
         unreadBytes -= bytes.length
       }
       if (waiting.length > 0) continue

@@ -1,16 +1,15 @@
 /** Resources of a machine and their changes (the COSI state service). */
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
-import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
+import type { Resource as WatchedResource } from '../proto/gen/cosi/resource_pb.ts'
 import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
-import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unary } from './calls.ts'
+import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unaryBytes } from './calls.ts'
 import { TalosError } from './errors.ts'
+import { type ResourceMessage, resourceMessage } from './resource-message.ts'
 import type { ResourceKind } from './resources.ts'
 import { messageText, text } from './text.ts'
 
 export interface Resource<Spec> {
   id: string
-  version: string
-  phase: string
   spec: Spec
 }
 
@@ -26,9 +25,8 @@ export function stateCalls(connection: CallContext) {
     /** One resource, or undefined if it doesn't exist. */
     async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
       try {
-        const { resource } = await unary(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
-        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-        return readResource(kind, resource)
+        const bytes = await unaryBytes(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
+        return specified(kind, messageIn(kind, bytes))
       } catch (error) {
         if (error instanceof TalosError && error.kind === 'not_found') return undefined
         throw error
@@ -48,14 +46,14 @@ export function stateCalls(connection: CallContext) {
       let scanned = 0
       let truncated = false
       const request = { namespace: kind.namespace, type: kind.type }
-      await each(connection, options, State.method.list, request, ({ resource }) => {
-        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-        const bytes = (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
+      await each(connection, options, State.method.list, request, (answer) => {
+        const message = messageIn(kind, answer)
+        const { bytes } = message
         // Stop reading at the limits.
         truncated =
           ++scanned > maxScanned || bytes > maxListBytes || (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
         if (truncated) return false
-        const read = readResource(kind, resource)
+        const read = specified(kind, message)
         if (options.keep?.(read) === false) return true
         total += bytes
         truncated = items.length === maxItems || total > maxListBytes
@@ -88,11 +86,11 @@ export function stateCalls(connection: CallContext) {
           switch (event.eventType) {
             case EventType.CREATED:
             case EventType.UPDATED:
-              if (event.resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: readResource(kind, event.resource) }
+              if (event.resource === undefined) throw invalid(kind)
+              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: watched(kind, event.resource) }
               break
             case EventType.DESTROYED:
-              yield { type: 'destroyed', resource: exists ? readResource(kind, event.resource!) : undefined }
+              yield { type: 'destroyed', resource: exists ? watched(kind, event.resource!) : undefined }
               break
             case EventType.BOOTSTRAPPED:
               yield { type: 'bootstrapped', resource: undefined }
@@ -106,19 +104,32 @@ export function stateCalls(connection: CallContext) {
   }
 }
 
-function readResource<Desc extends DescMessage>(kind: ResourceKind<Desc>, resource: ResourceMessage): Resource<MessageShape<Desc>> {
-  const { metadata, spec } = resource
-  if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) {
-    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-  }
+const invalid = (kind: ResourceKind, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause })
+
+/** The resource of a response. */
+function messageIn(kind: ResourceKind, bytes: Buffer): ResourceMessage {
+  let message: ResourceMessage | undefined
   try {
-    return {
-      id: text(metadata.id),
-      version: text(metadata.version),
-      phase: text(metadata.phase),
-      spec: fromBinary(kind.spec, spec.protoSpec, { readUnknownFields: false }),
-    }
+    message = resourceMessage(bytes)
   } catch (error) {
-    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause: error })
+    throw invalid(kind, error)
   }
+  if (message === undefined) throw invalid(kind)
+  return message
+}
+
+/** A resource with its specification as a message. */
+function specified<Desc extends DescMessage>(kind: ResourceKind<Desc>, { type, id, spec }: Omit<ResourceMessage, 'bytes'>): Resource<MessageShape<Desc>> {
+  if (type !== '' && type !== kind.type) throw invalid(kind)
+  try {
+    return { id: text(id), spec: fromBinary(kind.spec, spec, { readUnknownFields: false }) }
+  } catch (error) {
+    throw invalid(kind, error)
+  }
+}
+
+/** The resource of an event of a watch. */
+function watched<Desc extends DescMessage>(kind: ResourceKind<Desc>, { metadata, spec }: WatchedResource): Resource<MessageShape<Desc>> {
+  if (metadata === undefined || spec === undefined) throw invalid(kind)
+  return specified(kind, { type: metadata.type, id: metadata.id, spec: spec.protoSpec })
 }
