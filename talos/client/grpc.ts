@@ -186,8 +186,8 @@ export function decode<O extends DescMessage>(output: O, bytes: Buffer): Message
 }
 
 /**
- * Passes the bytes of each message of the response to `receive` as soon as they have arrived. If `receive` returns false, the call ends. Rejects with GrpcStatus if the server
- * reports an error, or with the error of the connection or of `receive`.
+ * Passes the bytes of each message of the response to `receive` as soon as they have arrived. If `receive` returns false, the call ends. Rejects with
+ * GrpcStatus if the server reports an error, or with the error of the connection or of `receive`.
  */
 export function callEach<I extends DescMessage, O extends DescMessage>(
   open: OpenStream,

@@ -28,3 +28,11 @@ test('a resource with other fields is left to the library', () => {
   expect(encodeResource({ resource: { metadata: { id: 'a', finalizers: ['one'] }, spec } })).toBeUndefined()
   expect(encodeResource({})).toBeUndefined()
 })
+
+test('a resource that cannot be encoded does not change the next response', () => {
+  const metadata = { id: 'a', type: 'b' }
+  const spec = { yamlSpec: '{}\n' }
+  const bytes = encodeResource({ resource: { metadata, spec } })
+  expect(() => encodeResource({ resource: { metadata: { ...metadata, created: { nanos: 0.5 } }, spec } })).toThrow('invalid int32')
+  expect(encodeResource({ resource: { metadata, spec } })).toEqual(bytes)
+})

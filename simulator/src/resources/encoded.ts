@@ -36,21 +36,27 @@ export const encodeResource = ({ resource }: { resource?: Rendered }): Uint8Arra
   const { metadata, spec } = resource ?? {}
   if (!metadata || !spec || metadata.finalizers?.length) return undefined
   if (Object.keys({ ...metadata.labels, ...metadata.annotations }).length > 0) return undefined
-  message(1, () => {
+  try {
     message(1, () => {
-      text(1, metadata.namespace)
-      text(2, metadata.type)
-      text(3, metadata.id)
-      text(4, metadata.version)
-      text(5, metadata.owner)
-      text(6, metadata.phase)
-      timestamp(7, metadata.created)
-      timestamp(8, metadata.updated)
+      message(1, () => {
+        text(1, metadata.namespace)
+        text(2, metadata.type)
+        text(3, metadata.id)
+        text(4, metadata.version)
+        text(5, metadata.owner)
+        text(6, metadata.phase)
+        timestamp(7, metadata.created)
+        timestamp(8, metadata.updated)
+      })
+      message(2, () => {
+        if (spec.protoSpec?.length) writer.tag(1, WireType.LengthDelimited).bytes(spec.protoSpec)
+        text(2, spec.yamlSpec)
+      })
     })
-    message(2, () => {
-      if (spec.protoSpec?.length) writer.tag(1, WireType.LengthDelimited).bytes(spec.protoSpec)
-      text(2, spec.yamlSpec)
-    })
-  })
+  } catch (error) {
+    // Begins anew, so that a value that can't be encoded spoils no later response.
+    writer.finish()
+    throw error
+  }
   return writer.finish()
 }
