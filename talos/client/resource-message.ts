@@ -1,6 +1,6 @@
 /**
- * The fields of a resource that we read, decoded without those that we don't: its YAML, its times and its owner. A reading has a hundred resources, and with
- * the library's messages they were a seventh of everything that the program allocates for it. The encoding: protobuf.dev/programming-guides/encoding
+ * The fields of a resource that we read, decoded without those that we don't: its YAML, its times and its owner. A reading has a hundred resources, and the
+ * library makes six objects for each envelope. The encoding: protobuf.dev/programming-guides/encoding
  */
 
 export interface ResourceMessage {

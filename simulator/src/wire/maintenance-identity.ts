@@ -1,7 +1,7 @@
 /**
  * The identity of the maintenance API: a leaf for `maintenance-service.talos.dev`, signed by a root that exists for one boot and is never sent
  * (Talos: internal/app/machined/pkg/controllers/secrets/maintenance_root.go). The key is new each time, so the fingerprint changes. Because nobody sees a root,
- * all machines of this process have one: half of the time of an identity was its key.
+ * all machines of this process share one: a root per machine doubles the number of generated keys.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { leafKey, type ServerIdentity } from './certificates.ts'

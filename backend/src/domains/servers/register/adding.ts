@@ -23,8 +23,8 @@ const runMs = 10_000
 /** An operation with at most this many steps shows which of them have begun, and each result at once. */
 const shortSteps = 64
 /**
- * A longer operation writes its results at most this often. A write has some thirty statements with those of its events, however many results it has: ten
- * results at a time took a fifth of the processor time of a registration of ten thousand servers.
+ * A longer operation writes its results at most this often. A write has some thirty statements with those of its events, however many results it has.
+ * Ten results at a time made 27,000 statements for ten thousand servers.
  */
 const writeEveryMs = 500
 
