@@ -9,7 +9,7 @@ export interface IdleMemory {
   readonly residentBytes: () => number
 }
 
-const checkMs = 60_000
+const checkMs = 30_000
 const quietMs = 2_000
 /** Memory has to grow by this factor since the last collection before the next one. */
 const growth = 1.02
