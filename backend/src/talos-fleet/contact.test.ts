@@ -10,13 +10,14 @@ import { budget } from './budget.ts'
 import { type ContactParts, contacts, type Observation, type Watched } from './contact.ts'
 import { dialPolicy } from './dial-policy.ts'
 import { startFleet } from '../testing/fleet.ts'
+import { temporaryFolder } from '../testing/folder.ts'
 import { fleet as makeFleet } from './fleet.ts'
 
 let simulator: Simulator
 beforeAll(async () => {
   simulator = await startFleet({
     servers: 8,
-    dataDir: mkdtempSync(path.join(tmpdir(), 'steelyard-test-contact-')),
+    dataDir: temporaryFolder('contact'),
     seed: 'contact',
     speed: 100,
   })

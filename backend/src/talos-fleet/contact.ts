@@ -52,6 +52,8 @@ export type Observation = {
 const liveDeadlineMs = 3_500
 /** Interval in which servers that become due are looked for. */
 const tickMs = 500
+/** Minimum interval in which the roster is asked for: at every second look. */
+const rosterMs = 800
 const batchMs = 1_000
 /** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */
 const mostWaiting = 64
@@ -68,8 +70,11 @@ export interface ContactParts {
   readonly onRefused?: (clusterId: string) => void
   /** Makes a reading small, because it may wait for a second until it is stored. */
   readonly pack: (reading: Reading) => PackedReading
-  /** Stores the observations. Returns the ids of servers that must be read again. */
-  readonly sink: (observations: readonly Observation[]) => Promise<readonly string[]>
+  /**
+   * Stores the observations, or keeps them for a later call: it is called every second, even without observations, and with `isLast` before the end.
+   * Returns the ids of servers that must be read again.
+   */
+  readonly sink: (observations: readonly Observation[], isLast: boolean) => Promise<readonly string[]>
   readonly onError: (error: unknown) => void
   /** Factor for all intervals: 1 in production; a test runs faster with 0.05. */
   readonly pace?: number
@@ -95,6 +100,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   const states = new Map<string, State>()
   let observed: Observation[] = []
   let taken: readonly Watched[] | undefined
+  let takenAt = -Infinity
   /** Each contact has a signal of its own: adding a listener to an AbortSignal takes longer the more listeners it has. */
   const open = new Set<AbortController>()
 
@@ -124,10 +130,12 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   }
 
   const takeRoster = async (): Promise<void> => {
+    const now = clock.monotonic()
+    if (now - takenAt < rosterMs * pace) return
     const servers = await roster()
+    takenAt = now
     if (servers === taken) return
     taken = servers
-    const now = clock.monotonic()
     const gone = new Set(states.keys())
     for (const server of servers) {
       gone.delete(server.id)
@@ -235,16 +243,15 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
     }
   }
 
-  const flush = async (): Promise<void> => {
+  const flush = async (isLast = false): Promise<void> => {
     const batch = observed
-    if (batch.length === 0) return
     observed = []
     const readAgain = (id: string) => {
       const state = states.get(id)
       if (state) state.everythingAt = 0
     }
     try {
-      for (const id of await sink(batch)) readAgain(id)
+      for (const id of await sink(batch, isLast)) readAgain(id)
     } catch (error) {
       // The observations are lost, but the next contacts report the state again. Full readings are rare, so a new one is due at once.
       for (const one of batch) if (one.kind === 'seen' && one.reading !== null) readAgain(one.serverId)
@@ -285,9 +292,9 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
           for (const state of group) begin(state)
         }
       }
-      await Promise.all([every(everyTickMs, signal, tick), every(Math.max(50, batchMs * pace), signal, flush)])
+      await Promise.all([every(everyTickMs, signal, tick), every(Math.max(50, batchMs * pace), signal, () => flush())])
       await Promise.all(running)
-      await flush()
+      await flush(true)
       for (const state of states.values()) drop(state)
       states.clear()
     },

@@ -13,7 +13,8 @@ import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from '
 const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
 const batch = 500
-const pollMs = 1_000
+/** Each new row notifies, and each reconnection too. The poll finds what a connection that is lost unnoticed has missed. */
+const pollMs = 3_000
 const headHashMs = 60_000
 
 /** The audit entry that records that all later hashes are computed with a key. */

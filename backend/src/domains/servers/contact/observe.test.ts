@@ -52,6 +52,13 @@ const other = (serverId: string): Extract<Observation, { kind: 'other' }> => ({
   found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
   fingerprint: 'g',
 })
+/** A server whose next contact changes nothing. */
+const settled = async () => {
+  const id = await build()
+  await servers.observe([seen(id)])
+  await get(id)
+  return id
+}
 const get = async (id: string) => (await viewer.call(serverGet, { params: { id } })).answer!
 const events = async () => {
   await backend.publish()
@@ -61,22 +68,64 @@ const events = async () => {
   }))
 }
 
-test("contacts do not change a server's version, and all contacts within ten seconds are published as one event", async () => {
+test("contacts do not change a server's version, and all contacts within ten seconds are written and published together", async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
   // Publishes the contacts of earlier tests first.
   backend.clock.advance(10_000)
   await servers.observe(ids.map((id) => seen(id)))
   const versions = await Promise.all(ids.map(async (id) => (await get(id)).version))
   const before = (await events()).length
-  for (let second = 0; second < 15; second++) {
-    backend.clock.advance(1000)
-    await servers.observe(ids.map((id) => seen(id)))
+  const later = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      backend.clock.advance(1000)
+      await servers.observe(ids.map((id) => seen(id)))
+    }
   }
+  await later(10)
+  const at = new Date(backend.clock.now()).toISOString()
+  await later(5)
   expect(await Promise.all(ids.map(async (id) => (await get(id)).version))).toEqual(versions)
-  expect((await get(ids[0]!)).talos.last_contact_at).toBe(new Date(backend.clock.now()).toISOString())
+  expect((await get(ids[0]!)).talos.last_contact_at).toBe(at)
   const told = (await events()).slice(before)
   expect(told.map((e) => e.name)).toEqual(['server.contacted'])
-  expect(Object.keys(told[0]!.data.contacts!)).toHaveLength(ids.length)
+  expect(told[0]!.data.contacts).toEqual(Object.fromEntries(ids.map((id) => [id, at])))
+})
+
+test('a contact is written after ten seconds without another contact, and before the process stops', async () => {
+  const id = await settled()
+  const written = async () => (await get(id)).talos.last_contact_at
+  const contact = async () => {
+    await servers.observe([seen(id)])
+    return new Date(backend.clock.now()).toISOString()
+  }
+  backend.clock.advance(10_000)
+  const first = await contact()
+  backend.clock.advance(1000)
+  const second = await contact()
+  expect(await written()).toBe(first)
+  // The interval doesn't depend on the wall clock.
+  backend.clock.jump(-3_600_000)
+  backend.clock.advance(9000)
+  await servers.observe([])
+  backend.clock.jump(3_600_000)
+  expect(await written()).toBe(second)
+  backend.clock.advance(1000)
+  const third = await contact()
+  expect(await written()).toBe(second)
+  await servers.observe([], true)
+  expect(await written()).toBe(third)
+})
+
+test('the contact of a server that answers again is written with the change', async () => {
+  const [id, other] = [await settled(), await settled()]
+  backend.clock.advance(10_000)
+  await servers.observe([seen(other), missed(id, true)])
+  expect((await get(id)).talos.reachable).toBe(false)
+  backend.clock.advance(1000)
+  await servers.observe([seen(other), seen(id)])
+  const at = new Date(backend.clock.now()).toISOString()
+  expect((await get(id)).talos).toMatchObject({ reachable: true, last_contact_at: at })
+  expect((await get(other)).talos.last_contact_at).not.toBe(at)
 })
 
 test('two contacts without an answer change nothing, a third makes the server unreachable, and one answer makes it reachable', async () => {
@@ -244,14 +293,16 @@ const readingOf = (disk: string): Reading => ({
   secureBoot: null,
 })
 
-test('all contacts of a second are written with one statement, and contacts without an answer with none', async () => {
+test('all contacts of ten seconds are written with one statement, and contacts without an answer with none', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
   const all = () => servers.observe(ids.map((id) => seen(id)))
+  backend.clock.advance(10_000)
   await all()
   await viewer.call(serverList)
-  expect(await statementsOf(all)).toEqual(['insert'])
+  expect(await statementsOf(all)).toEqual([])
   expect(await statementsOf(() => servers.observe(ids.map((id) => missed(id, false))))).toEqual([])
-  expect(await statementsOf(() => servers.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual(['insert'])
+  backend.clock.advance(10_000)
+  expect(await statementsOf(() => servers.observe([seen(ids[0]!), seen(ids[0]!)]))).toEqual(['begin', 'insert', 'commit'])
 })
 
 test('hardware that was read again without a change is compared with the database once, and then with its digest', async () => {
@@ -261,7 +312,7 @@ test('hardware that was read again without a change is compared with the databas
   await viewer.call(serverList)
   expect(await statementsOf(() => read('nvme0n1'))).toContain('begin')
   const { version } = await get(id)
-  expect(await statementsOf(() => read('nvme0n1'))).toEqual(['insert'])
+  expect(await statementsOf(() => read('nvme0n1'))).toEqual([])
   await read('nvme1n1')
   expect(await get(id)).toMatchObject({ version: version + 1, resources: { disks: [{ id: 'nvme1n1' }] } })
   // Back to the first hardware: the digest belonged to the row before the change.

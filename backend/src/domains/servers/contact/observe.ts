@@ -1,5 +1,5 @@
 /**
- * Input and results of contacts: the servers to query, and their answers, which are written to the database in one transaction per second.
+ * Input and results of contacts: the servers to query, and their answers. Changes are written once per second, the times of contacts every ten seconds.
  * A contact alone changes no version and makes no event.
  */
 import { hash } from 'node:crypto'
@@ -15,7 +15,10 @@ import type { PackedReading, Reading } from '../../../talos-fleet/reading.ts'
 import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
 
-/** Minimum interval of `server.contacted` events, in ms. Each event contains all contacts since the last event. */
+/**
+ * Minimum interval, in ms, in which the times of contacts are written and published as one `server.contacted` event. Written every second, they took a quarter
+ * of the idle program's statements, and each write makes the lists in memory read them back and join their pages again.
+ */
 const contactedEveryMs = 10_000
 
 /** Drops zeros and empty texts, which firmware reports for unknown values. */
@@ -71,7 +74,7 @@ const watchedOf = ({ row, contact, facts }: Entry): Watched => ({
 })
 
 /**
- * Servers to keep contact with: those that aren't removed and that are in this process's shards. This is asked twice a second, because changes of `live`
+ * Servers to keep contact with: those that aren't removed and that are in this process's shards. This is asked every second, because changes of `live`
  * servers have to be noticed within seconds. As long as neither the catalogue's revision nor the shards change, the answer is the same array, and a server's
  * object stays the same until its row changes.
  */
@@ -176,8 +179,9 @@ const isSame = (known: unknown, value: unknown): boolean =>
 
 /** @param parts `known`: the last read row of a server */
 export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
-  const untold = new Map<string, string>()
-  let toldAt = 0
+  /** The last contacts that are neither written nor published yet, by server. */
+  const waiting = new Map<string, Date>()
+  let writtenAt = -Infinity
   /** Digests of the hardware that the database has for a row in memory. A change of the server makes another row. */
   const stored = new WeakMap<store.ListedRow, string>()
 
@@ -211,29 +215,30 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
     return overruled
   }
 
-  return async (batch: readonly Observation[]): Promise<readonly string[]> => {
+  const contactsOf = (entries: Iterable<[string, Date]>) => Array.from(entries, ([id, at]) => ({ id, at }))
+
+  /** Called every second, also without observations. `isLast`: the process stops, so nothing may wait any longer. */
+  return async (batch: readonly Observation[], isLast = false): Promise<readonly string[]> => {
     // Unchanged servers need no lock and no write.
     const changed = batch.filter(isChanged)
-    const latest = new Map(batch.filter((o) => o.kind === 'seen').map(({ serverId: id, at }) => [id, { id, at: new Date(at) }]))
-    const contacts = [...latest.values()]
-    for (const { id, at } of contacts) untold.set(id, at.toISOString())
-    const now = clock.now()
-    const isDue = untold.size > 0 && now - toldAt >= contactedEveryMs
-    // Most seconds have nothing but contacts: a single statement, without a transaction around it.
-    if (changed.length === 0 && !isDue) {
-      await store.writeContacts(db, contacts)
-      return []
-    }
-    const told = Object.fromEntries(untold)
+    for (const { kind, serverId, at } of batch) if (kind === 'seen') waiting.set(serverId, new Date(at))
+    const now = clock.monotonic()
+    const isDue = waiting.size > 0 && (isLast || now - writtenAt >= contactedEveryMs)
+    if (changed.length === 0 && !isDue) return []
+    const due = isDue ? [...waiting] : []
     const overruled = await inTransaction(db, async (tx) => {
       const overruled = await applyChanges(tx, changed)
-      await store.writeContacts(tx, contacts)
-      if (isDue) await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts: told })
+      // The last contact of a changed server is written with its change, so that a server that is reachable again doesn't show an old contact.
+      const ofChanged = changed.flatMap(({ serverId: id }): [string, Date][] => (waiting.has(id) ? [[id, waiting.get(id)!]] : []))
+      await store.writeContacts(tx, contactsOf(new Map([...due, ...ofChanged])))
+      if (!isDue) return overruled
+      const contacts = Object.fromEntries(due.map(([id, at]) => [id, at.toISOString()]))
+      await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts })
       return overruled
     })
     if (!isDue) return overruled
-    toldAt = now
-    for (const [id, at] of Object.entries(told)) if (untold.get(id) === at) untold.delete(id)
+    writtenAt = now
+    for (const [id, at] of due) if (waiting.get(id) === at) waiting.delete(id)
     return overruled
   }
 }
