@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { beforeEach, expect, test } from 'vitest'
+import { Client } from 'pg'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { startBackend } from '../testing/backend.ts'
 import { leases, shardCount, shardOf } from './leases.ts'
 
@@ -42,6 +43,23 @@ test('a single process has all servers; a second process takes half, and no serv
   expect(ids.filter((id) => owns(one, id) && owns(two, id))).toEqual([])
   expect(share(one) + share(two)).toBe(ids.length)
   expect(Math.abs(share(one) - share(two))).toBeLessThan(ids.length / 4)
+})
+
+test('as long as no process comes or goes, a renewal is a single statement', async () => {
+  const owners = [processOf('one'), processOf('two'), processOf('three')]
+  for (let round = 0; round < 3; round++) for (const lease of owners) await lease.renew()
+  const held = owners.map((lease) => lease.shards())
+  expect(held.map((shards) => shards.size).toSorted((a, b) => a - b)).toEqual([20, 22, 22])
+  const until = () => db.selectFrom('fleet_shard').select('lease_until').orderBy('lease_until').executeTakeFirstOrThrow()
+  const before = await until()
+  const query = vi.spyOn(Client.prototype, 'query')
+  await owners[0]!.renew()
+  const texts = query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
+  query.mockRestore()
+  expect(texts.filter((text) => text.includes('fleet_') || text === 'begin')).toHaveLength(1)
+  for (const lease of owners) await lease.renew()
+  expect((await until()).lease_until!.getTime()).toBeGreaterThan(before.lease_until!.getTime())
+  expect(owners.map((lease) => lease.shards())).toEqual(held)
 })
 
 test('a process that stops renewing its leases loses its servers, and notices the loss by its own clock', async () => {

@@ -23,14 +23,35 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
    */
   let certainUntil = 0
 
-  const renew = async (): Promise<void> => {
-    const asked = clock.monotonic()
-    const lease = sql`${`${leaseMs} milliseconds`}::interval`
-    const given = await inTransaction(db, async (tx) => {
+  const lease = sql`${`${leaseMs} milliseconds`}::interval`
+  const fairShare = (members: number): number => Math.ceil(shardCount / Math.max(1, members))
+
+  /**
+   * Renews this process's leases with a single statement, which is enough as long as no process comes or goes: an idle process does little else.
+   * Returns undefined if the shards have to be shared anew.
+   */
+  const keep = async (): Promise<ReadonlySet<number> | undefined> => {
+    // Locked in a fixed order, as in `share`.
+    const { rows } = await sql<{ mine: number[]; isMember: boolean; members: number; hasDead: boolean; hasFree: boolean }>`
+      with mine as materialized (select shard from fleet_shard where owner = ${owner} and lease_until >= now() order by shard for update),
+      renewed as (update fleet_shard set lease_until = now() + ${lease} where shard in (select shard from mine)),
+      beat as (update fleet_member set beat_at = now() where id = ${owner} returning id)
+      select array(select shard from mine) as mine, exists(select from beat) as "isMember", (select count(*)::integer from fleet_member) as members,
+        exists(select from fleet_member where beat_at < now() - ${lease}) as "hasDead",
+        exists(select from fleet_shard where coalesce(lease_until < now(), true) or owner is null) as "hasFree"`.execute(db)
+    const { mine, isMember, members, hasDead, hasFree } = rows[0]!
+    const fair = fairShare(members)
+    const isFair = mine.length === fair || (mine.length < fair && !hasFree)
+    return isMember && !hasDead && isFair ? new Set(mine) : undefined
+  }
+
+  /** Takes a fair share of the shards. */
+  const share = (): Promise<ReadonlySet<number>> =>
+    inTransaction(db, async (tx) => {
       await sql`insert into fleet_member (id, beat_at) values (${owner}, now()) on conflict (id) do update set beat_at = now()`.execute(tx)
       await sql`delete from fleet_member where beat_at < now() - ${lease}`.execute(tx)
       const { rows: members } = await sql`select from fleet_member`.execute(tx)
-      const fair = Math.ceil(shardCount / Math.max(1, members.length))
+      const fair = fairShare(members.length)
       // Locked in a fixed order, so that concurrent processes wait for each other instead of deadlocking.
       const { rows: shards } = await sql<{ shard: number; owner: string | null; free: boolean }>`
         select shard, owner, coalesce(lease_until < now(), true) as free from fleet_shard order by shard for update`.execute(tx)
@@ -42,6 +63,10 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
       if (surplus.length > 0) await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('shard', 'in', surplus).execute()
       return new Set(wanted)
     })
+
+  const renew = async (): Promise<void> => {
+    const asked = clock.monotonic()
+    const given = (await keep()) ?? (await share())
     if (given.symmetricDifference(held).size > 0) held = given
     certainUntil = asked + leaseMs
   }
