@@ -213,6 +213,8 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
 /** Shared, because a contact closes its client every time, and a new error records a stack. */
 const closedByUs = new TalosError('cancelled', 'the client was closed')
 
+const ignore = (): void => undefined
+
 /** One HTTP/2 session on a connected socket. The session isn't reopened: after its end, calls fail. `refusal` explains an end before the first response. */
 function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
@@ -231,12 +233,25 @@ function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
     // A broken session doesn't always release its socket, so the socket is destroyed one turn of the event loop later.
     setImmediate(() => socket.destroy())
   }
+  /**
+   * Drops what the listeners refer to. Only a major garbage collection frees the native part of a closed connection, so everything that it still refers to
+   * moves to the old generation: 12 kB for each contact with these listeners, 7 kB without.
+   */
+  const release = () => {
+    for (const one of [session, socket]) {
+      one.removeAllListeners()
+      one.on('error', ignore)
+    }
+  }
   const end = () => {
-    if (ended.signal.aborted) return
+    if (ended.signal.aborted) return release()
     if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
     else broken()
     // Leaves time to read a response that arrived just before the end, as when a configured machine answers and then restarts its API.
-    setTimeout(() => ended.abort(failure), lastWordsMs)
+    setTimeout(() => {
+      ended.abort(failure)
+      release()
+    }, lastWordsMs)
   }
   // The socket's error may be more specific than the session's, such as a TLS alert.
   socket.on('error', broken)

@@ -68,8 +68,8 @@ function splitter(message: (bytes: Buffer) => void) {
         if (length < end) return
         const all = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
         message(all.subarray(prefixBytes, end))
-        chunks = [all.subarray(end)]
         length -= end
+        chunks = length === 0 ? [] : [all.subarray(end)]
       }
     },
     isEmpty: () => length === 0,
@@ -166,6 +166,8 @@ function begin<I extends DescMessage, O extends DescMessage>(
   stream.on('error', over)
   stream.on('close', () => {
     if (!isOver) over(isAnswered ? prematureClose() : unanswered())
+    // Until a major garbage collection, V8 keeps the native part of a closed stream with everything that its listeners refer to.
+    stream.removeAllListeners()
   })
   for (const signal of signals) {
     if (signal.aborted) cancel()
