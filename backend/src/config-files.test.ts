@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createAuthority } from '#talos/pki/certificates.ts'
 import { ConfigRefused } from './config.ts'
 import { checkedConfig } from './config.ts'
-import { temporaryFolder } from './testing/postgres.ts'
+import { temporaryFolder } from './testing/folder.ts'
 
 const folder = temporaryFolder('settings')
 const file = (name: string, text: string): string => {

@@ -8,7 +8,8 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildProgram } from '../build.ts'
 import { freshDatabase } from './testing/backend.ts'
-import { temporaryFolder, testMachine, urlOf } from './testing/postgres.ts'
+import { temporaryFolder } from './testing/folder.ts'
+import { testMachine, urlOf } from './testing/postgres.ts'
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 beforeAll(() => buildProgram())

@@ -1,10 +1,10 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { whenOver } from '../testing/ending.ts'
+import { temporaryFolder } from '../testing/folder.ts'
 import { migrate, type Migration, MigrationRefused, readMigrations } from './migrate.ts'
 
 /** A pool of connections to a new database that already has the schema. */
@@ -19,7 +19,7 @@ async function freshPool() {
 const extra = (number: number, sql: string): Migration => ({ number, name: 'extra', sql, checksum: sql })
 
 test('the migration files are numbered without a gap', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'steelyard-test-migrations-'))
+  const folder = temporaryFolder('migrations')
   await writeFile(path.join(folder, '0001_first.sql'), 'select 1')
   await writeFile(path.join(folder, '0003_third.sql'), 'select 1')
   await expect(readMigrations(folder)).rejects.toThrow('Migration 3 (third) is in the place of number 2')

@@ -9,7 +9,8 @@ import { embeddedPostgres } from '../db/embedded/supervisor.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { silent } from '../log.ts'
 import { startBackend } from '../testing/backend.ts'
-import { temporaryFolder, testMachine } from '../testing/postgres.ts'
+import { temporaryFolder } from '../testing/folder.ts'
+import { testMachine } from '../testing/postgres.ts'
 
 const folder = temporaryFolder('away')
 const account = unprivilegedAccount(testMachine.uid)

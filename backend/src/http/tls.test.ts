@@ -6,7 +6,7 @@ import { connect, type ConnectionOptions } from 'node:tls'
 import { expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { startBackend } from '../testing/backend.ts'
-import { temporaryFolder } from '../testing/postgres.ts'
+import { temporaryFolder } from '../testing/folder.ts'
 
 const folder = temporaryFolder('tls')
 const now = new Date()

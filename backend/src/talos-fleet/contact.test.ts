@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { parseCidr } from '#contract/network/addresses.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
@@ -81,7 +78,7 @@ function keep(
         const at = servers.findIndex((s) => s.id === o.serverId)
         servers[at] = { ...servers[at]!, hasHardware: true, fingerprint: o.fingerprint, reachable: true, lastContactAt: o.at, stage: o.status.stage }
       }
-      return Promise.resolve(mustReadAgain(batch))
+      return Promise.resolve(batch.length === 0 ? [] : mustReadAgain(batch))
     },
     onError: (error) => error !== away && errors.push(error),
     pace: 0.005,

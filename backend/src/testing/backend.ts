@@ -25,7 +25,7 @@ import { buildPlatform, type Platform } from '../platform.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
 import { whenOver } from './ending.ts'
-import { temporaryFolder } from './postgres.ts'
+import { temporaryFolder } from './folder.ts'
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>

@@ -10,7 +10,10 @@ export function whenOver(end: () => unknown): void {
   else ends.push(end)
 }
 
-/** Ends everything that started outside of tests. */
+/** Runs `end` at the end of the test file, also if a test calls this. */
+export const whenFileIsOver = (end: () => unknown): void => void ends.push(end)
+
+/** Runs everything that waits for the end of the test file. */
 export async function endAll(): Promise<void> {
   for (const end of ends.splice(0).toReversed()) await end()
 }

@@ -34,8 +34,8 @@ export const testMachine: Machine = {
   },
 }
 
-/** A temporary folder that the database's account can enter. */
-export function temporaryFolder(name: string): string {
+/** A temporary folder that the database's account can enter. Whoever makes it removes it. */
+export function makeFolder(name: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), `steelyard-test-${name}-`))
   chmodSync(folder, 0o711)
   return folder
@@ -101,7 +101,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
     project.provide('postgres', { connection, template: await makeTemplate(connection) })
     return () => Promise.resolve()
   }
-  const folder = temporaryFolder('postgres')
+  const folder = makeFolder('postgres')
   const account = unprivilegedAccount(testMachine.uid)
   const server = embeddedPostgres({
     folder,

@@ -1,6 +1,7 @@
 /** Runs a command of the program in a test, with its environment and output. */
 import type { Surroundings } from '../commands/surroundings.ts'
-import { temporaryFolder, testMachine } from './postgres.ts'
+import { temporaryFolder } from './folder.ts'
+import { testMachine } from './postgres.ts'
 
 export interface Ran {
   readonly code: number

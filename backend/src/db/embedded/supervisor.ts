@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, statSync, truncateSync } from 'node:fs'
+import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, rmdirSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
@@ -65,6 +65,15 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
   return folder
 }
 
+/** Removes the socket's folder. It stays if another server has begun to use it. */
+function removeSocketFolder(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // The next start uses the folder again.
+  }
+}
+
 /** A server that this process launched. */
 type Launched = { readonly pid: number | undefined; readonly hasEnded: () => boolean }
 
@@ -110,6 +119,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   }
 
   const launch = (): Launched => {
+    // Again at each launch, because systems remove old folders from the temporary one (tmpfiles.d(5)).
+    socketFolder(machine, data, account)
     if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes) truncateSync(logFile)
     const out = openSync(logFile, 'a', 0o600)
     logFrom = statSync(logFile).size
@@ -281,6 +292,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
         await end(server, () => !existsSync(lock) || !isAlive(machine, server))
         // The server removes its lock before its process is gone. Waits at most a second for the process.
         for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
+        removeSocketFolder(socket)
       }
       callOff()
     },

@@ -8,7 +8,7 @@ import { datacenterCreate, datacenterGet } from '#contract/datacenters.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
 import { startFleet } from '../../testing/fleet.ts'
-import { temporaryFolder } from '../../testing/postgres.ts'
+import { temporaryFolder } from '../../testing/folder.ts'
 
 let backend: Backend
 let operator: SignedIn

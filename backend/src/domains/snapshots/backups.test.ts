@@ -16,7 +16,7 @@ import { storeCreate } from '#contract/storage/stores.ts'
 import { inTransaction } from '../../db/db.ts'
 import { check } from '../../backup/write.ts'
 import { startBackend } from '../../testing/backend.ts'
-import { temporaryFolder } from '../../testing/postgres.ts'
+import { temporaryFolder } from '../../testing/folder.ts'
 
 const folder = temporaryFolder('backups')
 const passphraseFile = path.join(folder, 'passphrase')

@@ -22,7 +22,7 @@ import { type Backend, type SignedIn, startBackend } from '../../../testing/back
 import { whenOver } from '../../../testing/ending.ts'
 import { nextRunAt } from '../../../testing/engine.ts'
 import { startFleet } from '../../../testing/fleet.ts'
-import { temporaryFolder } from '../../../testing/postgres.ts'
+import { temporaryFolder } from '../../../testing/folder.ts'
 
 export interface ClusterWorld {
   readonly backend: Backend

@@ -10,7 +10,7 @@ import { userCreate, userList, userUpdate } from '#contract/users.ts'
 import { doctor } from '../../../commands/doctor.ts'
 import { logger } from '../../../log.ts'
 import { type Backend, startBackend } from '../../../testing/backend.ts'
-import { temporaryFolder } from '../../../testing/postgres.ts'
+import { temporaryFolder } from '../../../testing/folder.ts'
 import { runCommand } from '../../../testing/surroundings.ts'
 import { type Account, clientId, clientSecret, lyingProvider, realProvider } from '../testing/provider.ts'
 
