@@ -3,13 +3,13 @@ import autocannon from 'autocannon'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serverList, serverRows } from '#contract/servers/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { freePort, run, type Running, usage } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
 import type { Options } from './browser.ts'
-import { callerOf, nodeOf, startOf, whenIdle } from './checkouts.ts'
+import { callerOf, nodeOf, startOf, whenContacted, whenIdle } from './checkouts.ts'
 import { bars } from './machines.ts'
 import { median } from './numbers.ts'
 
@@ -138,19 +138,9 @@ async function wholeList(say: Say, url: string, authorization: string): Promise<
 
 /** Waits until nearly every server was contacted once more. */
 async function contactSweep(say: Say, url: string, { admin, program, servers }: { admin: Options['admin']; program: Running; servers: number }) {
-  const call = callerOf(url, admin)
   const before = usage(program.child.pid!)
-  const since = new Date().toISOString()
   const began = performance.now()
-  let contacted = 0
-  while (contacted < servers * 0.99 && performance.now() - began < 200_000) {
-    await new Promise((resolve) => setTimeout(resolve, 15_000))
-    contacted = 0
-    for (let page = 1; page <= Math.ceil(servers / 1000); page++)
-      contacted += (await call(serverRows, { query: { fields: 'list', per_page: 1000, page } })).items.filter(
-        (s) => (s.talos.last_contact_at ?? '') > since,
-      ).length
-  }
+  const contacted = await whenContacted(callerOf(url, admin), servers)
   const { cpuSeconds } = usage(program.child.pid!)
   say(`  contact sweep: ${contacted} servers in ${seconds(performance.now() - began)}, CPU seconds`, (cpuSeconds - before.cpuSeconds).toFixed(1))
 }
@@ -160,11 +150,13 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
     const kept = join(data, String(servers))
     mkdirSync(kept, { recursive: true })
     const simulator = await run(nodeOf('.'), ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')], /^Simulator is ready/)
+    const sinceStart = new Date().toISOString()
     const began = performance.now()
     let { url, program } = await startOf({ checkout: '.', data: kept, servers }, admin)
     try {
       await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'))
       say(`${servers} simulated servers registered by address`, seconds(performance.now() - began), servers > 1000 ? 'at most 60 s' : '')
+      await whenContacted(callerOf(url, admin), servers, sinceStart)
       const { accessToken } = await apiClient(url).call(authorize, { body: admin })
       const headers = { authorization: `Bearer ${accessToken}` }
       await program.stop()

@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../processes.ts'
 import { addSimulated } from '../simulated.ts'
-import { type Admin, callerOf, nodeOf, startOf, whenIdle } from './checkouts.ts'
+import { type Admin, callerOf, nodeOf, startOf, whenContacted, whenIdle } from './checkouts.ts'
 import { launch } from './console.ts'
 import type { Floor } from './floor.ts'
 import { measure, type Measured } from './list-page.ts'
@@ -60,9 +60,11 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
     const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')]
     const simulator = await run(nodeOf('.'), fleet, /^Simulator is ready/)
     try {
+      const sinceStart = new Date().toISOString()
       // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
       const { url, program } = await startOf({ checkout: checkouts[0]!, data: kept, servers }, admin)
       await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole: against !== undefined })
+      await whenContacted(callerOf(url, admin), servers, sinceStart)
       await program.stop()
       const copies = checkouts.map((checkout, i) => ({ checkout, data: `${kept}-${i}`, measured: [] as Measured[] }))
       for (const { data: copy } of copies) {
