@@ -253,6 +253,9 @@ export function temporaryFolder(): { folder: string; remove: () => void } {
 export function databaseOf(dataFolder: string): { pid: number; url: string } {
   const file = join(dataFolder, 'postgres', 'postmaster.pid')
   if (!existsSync(file)) throw new Error(`No database runs in ${dataFolder}`)
-  const [pid, , , , socket] = readFileSync(file, 'utf8').split('\n')
-  return { pid: Number(pid), url: `postgresql://steelyard@localhost/postgres?host=${encodeURIComponent(socket!)}` }
+  const [line, , , , socket] = readFileSync(file, 'utf8').split('\n')
+  const pid = Number(line)
+  // PostgreSQL creates the file before it writes it. `process.kill(0)` would end the whole test run, which is its process group.
+  if (!(pid > 0)) throw new Error(`The database in ${dataFolder} is starting`)
+  return { pid, url: `postgresql://steelyard@localhost/postgres?host=${encodeURIComponent(socket!)}` }
 }
