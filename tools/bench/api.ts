@@ -137,10 +137,10 @@ async function wholeList(say: Say, url: string, authorization: string): Promise<
 }
 
 /** Waits until nearly every server was contacted once more. */
-async function contactSweep(say: Say, url: string, { admin, program, servers }: { admin: Options['admin']; program: Running; servers: number }) {
+async function contactSweep(say: Say, url: string, { admin, program }: { admin: Options['admin']; program: Running }) {
   const before = usage(program.child.pid!)
   const began = performance.now()
-  const contacted = await whenContacted(callerOf(url, admin), servers)
+  const contacted = await whenContacted(callerOf(url, admin))
   const { cpuSeconds } = usage(program.child.pid!)
   say(`  contact sweep: ${contacted} servers in ${seconds(performance.now() - began)}, CPU seconds`, (cpuSeconds - before.cpuSeconds).toFixed(1))
 }
@@ -164,7 +164,7 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
       await bytesOf(`${url}/v1/nodes?per_page=100`, headers)
       say('  warm start: ready, first list of 100', `${seconds(program.readyAfterMs)}, ${(performance.now() - asked).toFixed(0)} ms`, '0.7 s, 50 ms')
       // After a start the first contact with each server costs more than later ones, because the program doesn't know the certificates yet.
-      await whenContacted(callerOf(url, admin), servers)
+      await whenContacted(callerOf(url, admin))
 
       const hundred = `${url}/v1/nodes?per_page=100`
       const pid = program.child.pid!
@@ -177,7 +177,7 @@ export async function apiBudgets({ admin, fleets, data, say }: Pick<Options, 'ad
       const { items } = await apiClient(url, accessToken).call(serverList, { query: { per_page: 1 } })
       say('  one server, requests per second', (await load(`${url}/v1/nodes/${items[0]!.id}`, pid, { headers })).perSecond.toFixed(0))
 
-      await contactSweep(say, url, { admin, program, servers })
+      await contactSweep(say, url, { admin, program })
       say('  memory of the program after it', `${usage(program.child.pid!).memoryMB.toFixed(0)} MB`, bars[servers]?.memory)
     } finally {
       await program.stop()

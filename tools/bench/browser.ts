@@ -63,8 +63,9 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
       const sinceStart = new Date().toISOString()
       // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
       const { url, program } = await startOf({ checkout: checkouts[0]!, data: kept, servers }, admin)
-      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole: against !== undefined })
-      await whenContacted(callerOf(url, admin), servers, sinceStart)
+      const whole = against !== undefined
+      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole })
+      await whenContacted(callerOf(url, admin), { since: sinceStart, whole })
       await program.stop()
       const copies = checkouts.map((checkout, i) => ({ checkout, data: `${kept}-${i}`, measured: [] as Measured[] }))
       for (const { data: copy } of copies) {

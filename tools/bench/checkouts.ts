@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../api-client.ts'
 import { builtProgram, environment, freePort, run, type Running, usage } from '../processes.ts'
+import { everyServer } from '../simulated.ts'
 
 export interface Admin {
   email: string
@@ -69,18 +69,18 @@ export async function whenIdle({ child }: Running): Promise<void> {
 }
 
 /**
- * Waits until 99 of 100 servers were contacted after `since`, at most five minutes. Returns how many were. After a start of the simulator the machines show new
- * certificates, as Talos does after a reboot, so each first contact changes its server. What is measured before that includes thousands of changes.
+ * Waits until 99 of 100 servers were contacted after `since`, at most five minutes. Returns how many were. `whole`: as in `everyServer`. After a start of the
+ * simulator the machines show new certificates, as Talos does after a reboot, so each first contact changes its server.
  */
-export async function whenContacted(call: Caller, servers: number, since = new Date().toISOString()): Promise<number> {
+export async function whenContacted(
+  call: Caller,
+  { since = new Date().toISOString(), whole = false }: { since?: string; whole?: boolean } = {},
+): Promise<number> {
   const limitMs = 300_000
   for (const began = performance.now(); ;) {
-    let contacted = 0
-    for (let page = 1; page <= Math.ceil(servers / 1000); page++) {
-      const { items } = await call(serverList, { query: { per_page: 1000, page } })
-      contacted += items.filter((s) => (s.talos.last_contact_at ?? '') > since).length
-    }
-    if (contacted >= servers * 0.99 || performance.now() - began > limitMs) return contacted
+    const servers = await everyServer(call, {}, whole)
+    const contacted = servers.filter((s) => (s.talos.last_contact_at ?? '') > since).length
+    if (contacted >= servers.length * 0.99 || performance.now() - began > limitMs) return contacted
     await pause(10_000)
   }
 }

@@ -12,8 +12,8 @@ export interface IdleMemory {
 const checkMs = 30_000
 const quietMs = 2_000
 /**
- * Memory has to grow by so much since the last collection before the next one. V8's own collections hold the garbage of an idle fleet of 1,000 servers below
- * some 16 MiB, so further collections would only take processor time.
+ * The resident memory must have grown by this much since the last collection. With 1,000 idle servers that happens about once in the two minutes in which all of
+ * them are contacted. V8's own collections keep the growth below 16 MiB, and more collections than that would only take processor time.
  */
 const growthBytes = 12 * 1024 ** 2
 

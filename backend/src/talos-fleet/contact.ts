@@ -52,7 +52,7 @@ export type Observation = {
 const liveDeadlineMs = 3_500
 /** Interval in which servers that become due are looked for. */
 const tickMs = 500
-/** Minimum interval in which the roster is asked for: at every second look. */
+/** Minimum time between two reads of the roster, so that every second look reads it. */
 const rosterMs = 800
 const batchMs = 1_000
 /** How many contacts of a lane may wait for a place. Further due servers wait without a contact, which would take 3 kB of memory each. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { Client } from 'pg'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startBackend } from '../testing/backend.ts'
+import { statementsDuring } from '../testing/sent.ts'
 import { leases, shardCount, shardOf } from './leases.ts'
 
 const backend = await startBackend()
@@ -52,10 +52,7 @@ test('as long as no process comes or goes, a renewal is a single statement', asy
   expect(held.map((shards) => shards.size).toSorted((a, b) => a - b)).toEqual([20, 22, 22])
   const until = () => db.selectFrom('fleet_shard').select('lease_until').orderBy('lease_until').executeTakeFirstOrThrow()
   const before = await until()
-  const query = vi.spyOn(Client.prototype, 'query')
-  await owners[0]!.renew()
-  const texts = query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
-  query.mockRestore()
+  const texts = await statementsDuring(() => owners[0]!.renew())
   expect(texts.filter((text) => text.includes('fleet_') || text === 'begin')).toHaveLength(1)
   for (const lease of owners) await lease.renew()
   expect((await until()).lease_until!.getTime()).toBeGreaterThan(before.lease_until!.getTime())

@@ -34,7 +34,7 @@ export const testMachine: Machine = {
   },
 }
 
-/** A temporary folder that the database's account can enter. Whoever makes it removes it. */
+/** A temporary folder that the database's account can enter. The caller removes it. */
 export function makeFolder(name: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), `steelyard-test-${name}-`))
   chmodSync(folder, 0o711)

@@ -1,11 +1,11 @@
-import { Client } from 'pg'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { heartbeatMs } from '#contract/events.ts'
 import { authorizeLogout } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
+import { statementsDuring } from '../../testing/sent.ts'
 
 interface Received {
   id: number
@@ -201,10 +201,7 @@ test('two concurrent publishers assign each number once', async () => {
 test('a look into an empty outbox takes one statement', async () => {
   const backend = await startBackend()
   await backend.publish()
-  const query = vi.spyOn(Client.prototype, 'query')
-  await backend.publish()
-  const texts = query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
-  query.mockRestore()
+  const texts = await statementsDuring(() => backend.publish())
   expect(texts.filter((text) => /begin|commit|lock|outbox/.test(text))).toEqual([expect.stringContaining('outbox')])
 })
 

@@ -13,7 +13,7 @@ import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from '
 const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
 const batch = 500
-/** Each new row notifies, and each reconnection too. The poll finds what a connection that is lost unnoticed has missed. */
+/** The publisher also runs at the notification of each new row and after each reconnection. The poll finds rows whose notification was lost. */
 const pollMs = 3_000
 const headHashMs = 60_000
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { Client } from 'pg'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
 import type { Observation } from '../../../talos-fleet/contact.ts'
 import { shardCount } from '../../../talos-fleet/leases.ts'
 import type { PackedReading, Reading } from '../../../talos-fleet/reading.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { startBackend } from '../../../testing/backend.ts'
+import { statementsDuring } from '../../../testing/sent.ts'
 import { buildServer } from '../testing.ts'
 import { pack } from './observe.ts'
 
@@ -116,7 +116,7 @@ test('a contact is written after ten seconds without another contact, and before
   expect(await written()).toBe(third)
 })
 
-test('the contact of a server that answers again is written with the change', async () => {
+test('the last contact of a server is written when the server becomes reachable or unreachable', async () => {
   const [id, other] = [await settled(), await settled()]
   backend.clock.advance(10_000)
   await servers.observe([seen(other), missed(id, true)])
@@ -126,6 +126,12 @@ test('the contact of a server that answers again is written with the change', as
   const at = new Date(backend.clock.now()).toISOString()
   expect((await get(id)).talos).toMatchObject({ reachable: true, last_contact_at: at })
   expect((await get(other)).talos.last_contact_at).not.toBe(at)
+  backend.clock.advance(1000)
+  await servers.observe([seen(id)])
+  const last = new Date(backend.clock.now()).toISOString()
+  backend.clock.advance(1000)
+  await servers.observe([missed(id, true)])
+  expect((await get(id)).talos).toMatchObject({ reachable: false, last_contact_at: last })
 })
 
 test('two contacts without an answer change nothing, a third makes the server unreachable, and one answer makes it reachable', async () => {
@@ -252,15 +258,9 @@ test('changes of transactions that commit out of order are not missed', async ()
 
 /** The statements about servers that are sent during `act`, with `begin` and `commit`, by their first word. */
 async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
-  const query = vi.spyOn(Client.prototype, 'query')
-  try {
-    await act()
-    const texts = query.mock.calls.map(([first]: unknown[]) => (typeof first === 'string' ? first : (first as { text: string }).text))
-    // Streams of events and notifications are read by timers of their own.
-    return texts.filter((text) => !/"event"|"publication"|"outbox"|listen/.test(text)).map((text) => text.split(' ', 1)[0]!)
-  } finally {
-    query.mockRestore()
-  }
+  const texts = await statementsDuring(act)
+  // Streams of events and notifications are read by timers of their own.
+  return texts.filter((text) => !/"event"|"publication"|"outbox"|listen/.test(text)).map((text) => text.split(' ', 1)[0]!)
 }
 
 const reading = (disk: string): PackedReading => pack(readingOf(disk))
@@ -293,7 +293,7 @@ const readingOf = (disk: string): Reading => ({
   secureBoot: null,
 })
 
-test('all contacts of ten seconds are written with one statement, and contacts without an answer with none', async () => {
+test('all contacts of ten seconds are written with one insert, and contacts without an answer with none', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
   const all = () => servers.observe(ids.map((id) => seen(id)))
   backend.clock.advance(10_000)

@@ -16,8 +16,8 @@ import type { Entry } from '../present.ts'
 import * as store from '../store.ts'
 
 /**
- * Minimum interval, in ms, in which the times of contacts are written and published as one `server.contacted` event. Written every second, they took a quarter
- * of the idle program's statements, and each write makes the lists in memory read them back and join their pages again.
+ * The times of contacts are written, and published as one `server.contacted` event, at most once in this many ms. Written every second, they were a quarter of
+ * the statements of the idle program. Each write also makes the lists in memory read the times back and join their pages again.
  */
 const contactedEveryMs = 10_000
 
@@ -179,7 +179,7 @@ const isSame = (known: unknown, value: unknown): boolean =>
 
 /** @param parts `known`: the last read row of a server */
 export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
-  /** The last contacts that are neither written nor published yet, by server. */
+  /** The last contacts that aren't published yet, by server. They aren't written yet either, unless the server has changed since. */
   const waiting = new Map<string, Date>()
   let writtenAt = -Infinity
   /** Digests of the hardware that the database has for a row in memory. A change of the server makes another row. */

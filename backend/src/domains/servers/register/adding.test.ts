@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { Client } from 'pg'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { operationList } from '#contract/operations.ts'
 import { serverAdd, serverList } from '#contract/servers/servers.ts'
 import { jobOf } from '../../../engine/job.ts'
 import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
 import { type Backend, startBackend } from '../../../testing/backend.ts'
+import { statementsDuring } from '../../../testing/sent.ts'
 import { operations as makeOperations } from '../../operations/operations.ts'
 import { adding, addingQueue } from './adding.ts'
 import { registering } from './register.ts'
@@ -47,12 +47,10 @@ test('the number of statements of a registration and of its events does not depe
   const statementsOf = async (first: number, count: number): Promise<string[]> => {
     await operator.call(serverAdd, { body: { addresses: Array.from({ length: count }, (_, i) => addressOf(first + i)) } })
     await backend.publish()
-    const sent = vi.spyOn(Client.prototype, 'query')
-    onTestFinished(() => sent.mockRestore())
-    await runOnce(backend, async () => found())
-    await backend.publish()
-    const texts = sent.mock.calls.map(([query]) => (typeof query === 'string' ? query : (query as { text: string }).text))
-    sent.mockRestore()
+    const texts = await statementsDuring(async () => {
+      await runOnce(backend, async () => found())
+      await backend.publish()
+    })
     // The process reads new events for its streams whenever it is notified.
     return texts.filter((text) => !text.startsWith('select * from "event"'))
   }
