@@ -88,6 +88,10 @@ const around: Surroundings = {
     collect: globalThis.gc && (() => globalThis.gc!({ type: 'major', execution: 'sync', flavor: 'last-resort' })),
     residentBytes: () => process.memoryUsage.rss(),
   },
+  ticks: {
+    collectYoung: globalThis.gc && (() => globalThis.gc!({ type: 'minor' })),
+    tick: (act, ...values) => process.nextTick(act, ...values),
+  },
   environment: process.env,
   cwd: process.cwd(),
   home,

@@ -17,11 +17,12 @@ import type { Platform } from '../platform.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { returnIdleMemory } from './idle-memory.ts'
+import { expectShortTicks } from './short-ticks.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
-/** Wait before the imports, in ms: long enough to check for a running PostgreSQL and, if there is none, to launch it. */
+/** Wait before the imports, in ms: long enough to check for a running PostgreSQL, to launch it if there is none, and for `expectShortTicks`. */
 const launchMs = 10
 
 /** The name of this process in leases. It is stored, so that the process recognises its own leases after a restart. */
@@ -97,6 +98,8 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program, which takes about as long.
   const loading = imported()
   loading.catch(() => undefined)
+  // Takes about two milliseconds of the wait before the imports.
+  void expectShortTicks(around.ticks)
   const migrations = readMigrations()
   migrations.catch(() => undefined)
   const opened = await opening

@@ -21,6 +21,7 @@ export async function runCommand(
   const code = await command({
     machine: testMachine,
     memory: { collect: undefined, residentBytes: () => 0 },
+    ticks: { collectYoung: undefined, tick: () => undefined },
     environment,
     cwd,
     home: cwd,
