@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts'
 import { countedSource } from '../network.ts'
 import type { Platform } from '../platform.ts'
 import { type Share, shares, type Shares } from './load/shares.ts'
-import { cutWhereStalled, stalledMs } from './load/sockets.ts'
+import { cutStalled, stalledMs } from './load/sockets.ts'
 
 export type Limits = typeof defaultLimits
 
@@ -153,12 +153,9 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
     done()
   })
-  // `setImmediate` runs after the response was passed to the socket.
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    setImmediate(cutWhereStalled, reply.raw, limits.stalledMs)
-    done()
-  })
+  const stopCutting = cutStalled(app.server, limits.stalledMs)
   app.addHook('onClose', async () => {
+    stopCutting()
     clearInterval(look)
     delay.disable()
   })

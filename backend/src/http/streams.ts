@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Caller, UserCaller } from './caller.ts'
+import { limitsItself } from './load/sockets.ts'
 
 interface OpenStream {
   readonly caller: Caller
@@ -107,6 +108,7 @@ export async function sendStream({ request, reply, type, stalledMs, isWhole, ope
     reply.hijack()
     raw.writeHead(200, { ...headers, 'content-type': type, 'x-accel-buffering': 'no' } as Record<string, string>)
     raw.flushHeaders()
+    limitsItself(raw)
     raw.once('close', () => stop.abort(new Error('The client has disconnected')))
     while (!part.done && !stop.signal.aborted) {
       if (!raw.write(part.value)) await drained(raw, stop.signal, stalledMs)

@@ -1,12 +1,16 @@
 import { EventEmitter } from 'node:events'
-import type { Server } from 'node:http'
-import { expect, test } from 'vitest'
+import type { Server, ServerResponse } from 'node:http'
+import { afterEach, expect, test, vi } from 'vitest'
 import { readNetwork } from '../../network.ts'
-import { limitSockets } from './sockets.ts'
+import { cutStalled, limitsItself, limitSockets } from './sockets.ts'
 
-/** The parts of a socket that the limit uses. */
+afterEach(() => void vi.useRealTimers())
+
+/** The parts of a socket that the limits use. */
 class Peer extends EventEmitter {
   destroyed = false
+  /** Like the handle of a socket. */
+  readonly _handle = { writeQueueSize: 0 }
   readonly remoteAddress: string
   constructor(remoteAddress: string) {
     super()
@@ -42,4 +46,33 @@ test('loopback and trusted proxies are not limited, because many users share the
   const server = new EventEmitter()
   limitSockets(server as unknown as Server, { trusted: [readNetwork('10.0.0.0/8')!] })
   for (const address of ['127.0.0.1', '::1', '10.1.2.3', '::ffff:10.1.2.3']) expect(open(server, address, 80).some((p) => p.destroyed)).toBe(false)
+})
+
+test('a connection is cut if its queued bytes stay the same, but not if they shrink, if none are queued, or if the response has its own limit', () => {
+  vi.useFakeTimers()
+  const server = new EventEmitter()
+  const stop = cutStalled(server as unknown as Server, 1_000)
+  const [stalled, slow, idle, stream] = open(server, '127.0.0.1', 4) as [Peer, Peer, Peer, Peer]
+  const response = Object.assign(new EventEmitter(), { socket: stream })
+  limitsItself(response as unknown as ServerResponse)
+  for (const peer of [stalled, slow, stream]) peer._handle.writeQueueSize = 50_000
+  const look = (times: number) => {
+    for (let i = 0; i < times; i++) {
+      slow._handle.writeQueueSize--
+      vi.advanceTimersByTime(100)
+    }
+  }
+  look(9)
+  expect(stalled.destroyed).toBe(false)
+  look(40)
+  expect([stalled, slow, idle, stream].map((peer) => peer.destroyed)).toEqual([true, false, false, false])
+  // The limit applies again to the next response on the connection.
+  slow._handle.writeQueueSize = 0
+  response.emit('close')
+  vi.advanceTimersByTime(1_100)
+  expect([slow, stream].map((peer) => peer.destroyed)).toEqual([false, true])
+  idle._handle.writeQueueSize = 50_000
+  stop()
+  vi.advanceTimersByTime(5_000)
+  expect(idle.destroyed).toBe(false)
 })

@@ -1,6 +1,7 @@
 /** Limits of connections: a maximum number per address, one request at a time on each, and a cut-off for peers that don't read. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import { countedSource, type Network } from '../../network.ts'
 
 const mostSockets = 1_000
@@ -80,22 +81,36 @@ const looks = 10
 /** Bytes that the kernel has not accepted yet. A large response is one write, so only the socket's internal handle knows how much of it was sent. */
 const queuedBytes = (socket: Socket): number => (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? socket.writableLength
 
-/**
- * Watches a response that was passed to its socket, and cuts the connection if the peer stops reading, because the response would stay in memory. Only bytes
- * that leave the queue count as progress, not bytes that the peer sends.
- */
-export function cutWhereStalled(response: ServerResponse, withinMs: number): void {
+/** Sockets whose current response limits by itself how long its reader may pause. */
+const ownLimit = new WeakSet<Socket>()
+
+/** Excepts a response from `cutStalled`, because it limits by itself how long its reader may pause. */
+export function limitsItself(response: ServerResponse): void {
   const { socket } = response
-  // A request injected by a test has no socket.
-  if (!(socket instanceof Socket) || socket.destroyed || response.writableFinished) return
-  let left = queuedBytes(socket)
-  let without = 0
+  if (!socket) return
+  ownLimit.add(socket)
+  response.once('close', () => ownLimit.delete(socket))
+}
+
+/**
+ * Cuts connections whose peer reads nothing of a response, because the response would stay in memory. Only bytes that leave the queue count as progress, not
+ * bytes that the peer sends. Looks at all connections from time to time, which costs a response nothing.
+ * Returns a function that ends this.
+ */
+export function cutStalled(server: Server, withinMs: number): () => void {
+  const sockets = new Map<Socket, { queued: number; unchanged: number }>()
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    sockets.set(socket, { queued: 0, unchanged: 0 })
+    socket.once('close', () => sockets.delete(socket))
+  })
   const timer = setInterval(() => {
-    const now = queuedBytes(socket)
-    without = now === left ? without + 1 : 0
-    left = now
-    if (without >= looks) socket.destroy()
+    for (const [socket, seen] of sockets) {
+      const queued = ownLimit.has(socket) ? 0 : queuedBytes(socket)
+      seen.unchanged = queued > 0 && queued === seen.queued ? seen.unchanged + 1 : 0
+      seen.queued = queued
+      if (seen.unchanged >= looks) socket.destroy()
+    }
   }, withinMs / looks)
   timer.unref()
-  response.once('close', () => clearInterval(timer))
+  return () => clearInterval(timer)
 }
