@@ -26,9 +26,9 @@ export function patchRoutes(app: FastifyInstance, patches: Patches): void {
   on(serverDrift, ({ params }) => patches.drift.get(params.id))
   on(serverDriftKeep, ({ caller, params, body }) => patches.drift.keep(caller, params.id, body.seen))
   on(serverDriftOverwrite, ({ caller, params, body }) => patches.drift.overwrite(caller, params.id, body.seen))
-  on(serverConfig, async ({ params, ...call }) => {
-    const { name, yaml } = await patches.config(call.caller, params.id)
-    call.saveAs(name)
+  on(serverConfig, async ({ caller, params, saveAs }) => {
+    const { name, yaml } = await patches.config(caller, params.id)
+    saveAs(name)
     return yaml
   })
 }

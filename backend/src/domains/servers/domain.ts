@@ -46,9 +46,9 @@ function serverRoutes(app: FastifyInstance, servers: Servers): void {
   for (const kind of machineCommandKinds) on(serverCommands[kind], ({ caller, params }) => servers.command(caller, params.id, kind))
   on(serverServices, ({ params }) => servers.services(params.id))
   on(serverEvents, ({ params }) => servers.events(params.id))
-  on(serverTalosconfig, async ({ caller, params, ...call }) => {
+  on(serverTalosconfig, async ({ caller, params, saveAs }) => {
     const { name, yaml } = await servers.talosconfig(caller, params.id)
-    call.saveAs(name)
+    saveAs(name)
     return yaml
   })
   serveStream(app)(serverLogs, ({ params, query, signal }) => servers.logs(params.id, query, signal))
