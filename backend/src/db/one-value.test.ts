@@ -1,14 +1,14 @@
 import { expect, test, vi } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { connect, isDatabaseGone, sqlState } from './db.ts'
-import { oneValue } from './one-value.ts'
+import { oneValue, valueStatement } from './one-value.ts'
 
 test('a statement for one value is prepared once per connection, its errors reach the caller, and the next statement works', async () => {
   const connection = await freshDatabase()
   const { pool, close } = connect({ connection, poolSize: 1 })
   const prepare = vi.spyOn((await import('pg')).Connection.prototype, 'parse')
-  const count = { name: 'count', text: "select 'ü' || count(*) from pg_prepared_statements" }
-  const ask = (text: string) => oneValue(pool, { name: text, text }).catch((error: unknown) => error)
+  const count = valueStatement('count', "select 'ü' || count(*) from pg_prepared_statements")
+  const ask = (text: string) => oneValue(pool, valueStatement(text, text)).catch((error: unknown) => error)
   expect([await oneValue(pool, count), await oneValue(pool, count)]).toEqual(['ü1', 'ü1'])
   expect(prepare).toHaveBeenCalledTimes(1)
 

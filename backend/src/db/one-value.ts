@@ -3,13 +3,22 @@
  * and so does PostgreSQL if it parses and plans the text each time.
  */
 import type { Connection, Pool, PoolClient, Submittable } from 'pg'
+import { serialize } from 'pg-protocol'
 
 interface Statement {
-  /** Unique in the program. */
   readonly name: string
   /** Returns one row with one column that is never null. */
   readonly text: string
+  /** The messages that run the prepared statement: Bind, Execute and Sync. */
+  readonly run: Buffer
 }
+
+/** @param name unique in the program */
+export const valueStatement = (name: string, text: string): Statement => ({
+  name,
+  text,
+  run: Buffer.concat([serialize.bind({ statement: name }), serialize.execute(), serialize.sync()]),
+})
 
 /** What the driver keeps for each connection and what it tells a query (pg/lib/client.js), as in pg-cursor. */
 type Prepared = Connection & { readonly parsedStatements: Readonly<Record<string, string>> }
@@ -17,23 +26,20 @@ type Prepared = Connection & { readonly parsedStatements: Readonly<Record<string
 class OneValue implements Submittable {
   readonly name: string
   readonly text: string
+  readonly #run: Buffer
   #value = ''
   readonly #settle: (error: Error | undefined, value: string) => void
 
-  constructor({ name, text }: Statement, settle: (error: Error | undefined, value: string) => void) {
+  constructor({ name, text, run }: Statement, settle: (error: Error | undefined, value: string) => void) {
     this.name = name
     this.text = text
+    this.#run = run
     this.#settle = settle
   }
 
   submit(connection: Connection): void {
-    const { stream } = connection
-    stream.cork()
     if (!(this.name in (connection as Prepared).parsedStatements)) connection.parse({ name: this.name, text: this.text, types: [] }, true)
-    connection.bind({ statement: this.name }, true)
-    connection.execute({}, true)
-    connection.sync()
-    stream.uncork()
+    connection.stream.write(this.#run)
   }
 
   handleDataRow({ fields }: { readonly fields: readonly [string] }): void {

@@ -3,7 +3,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Pool } from 'pg'
 import { CompiledQuery, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import { oneValue } from '../../db/one-value.ts'
+import { oneValue, valueStatement } from '../../db/one-value.ts'
 import type { Tables } from '../../db/tables.gen.ts'
 
 export type ServerRow = Selectable<Tables['server']> & { datacenter_code: string | null }
@@ -116,7 +116,7 @@ export async function contactsOf(on: Db | Tx, ids?: readonly string[]): Promise<
   return new Map(rows.map((r) => [r.server_id, r.at]))
 }
 
-const askSnapshot = { name: 'snapshot', text: 'select pg_current_snapshot()::text' }
+const askSnapshot = valueStatement('snapshot', 'select pg_current_snapshot()::text')
 /**
  * The database's current snapshot. As long as it stays the same, no transaction that wrote something has ended.
  * Asked without Kysely, which costs as much as the query itself: every list asks.
