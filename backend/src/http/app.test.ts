@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { Agent, get } from 'node:http'
 import { connect as dial } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
@@ -134,6 +136,33 @@ test('the word Bearer may be written in any case (RFC 9110 §11.1)', async () =>
   const asked = (authorization: string) => backend.app.inject({ url: '/v1/session', headers: { authorization } })
   expect((await asked(`bearer ${admin.accessToken}`)).statusCode).toBe(200)
   expect((await asked(`Basic ${admin.accessToken}`)).statusCode).toBe(401)
+})
+
+test('each request of a connection is authenticated by its own token', async () => {
+  const other = await backend.signIn()
+  const base = await listening()
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ports = new Set<number>()
+  const askedBy = (authorization: string) =>
+    new Promise<unknown>((resolve, reject) => {
+      const headers = authorization === '' ? {} : { authorization }
+      get(`${base}/v1/session`, { agent, headers }, (response) => {
+        ports.add(response.socket.localPort!)
+        resolve(
+          json(response).then((body) => {
+            const { user, code } = body as { user?: { email: string }; code?: string }
+            return user?.email ?? code
+          }),
+        )
+      }).on('error', reject)
+    })
+  const seen: unknown[] = []
+  const [mine, theirs] = [`Bearer ${admin.accessToken}`, `Bearer ${other.accessToken}`]
+  for (const authorization of [mine, mine, theirs, '', mine, `${mine}x`, `Basic ${admin.accessToken}`, theirs]) seen.push(await askedBy(authorization))
+  const refused = 'session_expired'
+  expect(seen).toEqual([admin.email, admin.email, other.email, refused, admin.email, refused, refused, other.email])
+  expect(ports.size).toBe(1)
+  agent.destroy()
 })
 
 test('every response has the security headers', async () => {

@@ -8,7 +8,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import { countedSource } from '../network.ts'
 import type { Platform } from '../platform.ts'
-import { type Share, shares, type Shares } from './load/shares.ts'
+import { type Share, shares, type Taken } from './load/shares.ts'
 import { cutStalled, stalledMs } from './load/sockets.ts'
 
 export type Limits = typeof defaultLimits
@@ -99,12 +99,13 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
   }, 1_000)
   look.unref()
 
+  /** A source is an address or a network and a user's id is a UUID, so the keys differ. */
   const sharesOf = ({ source, caller }: FastifyRequest): Share[] => [
-    ...(source === undefined ? [] : [{ key: `source ${source}`, most: limits.inFlightOfSource }]),
-    ...(caller.kind === 'user' ? [{ key: `person ${caller.userId}`, most: limits.inFlightOfPerson }] : []),
+    ...(source === undefined ? [] : [{ key: source, most: limits.inFlightOfSource }]),
+    ...(caller.kind === 'user' ? [{ key: caller.userId, most: limits.inFlightOfPerson }] : []),
   ]
-  const enter = async (room: Shares, asked: readonly Share[]): Promise<() => void> => {
-    const taken = await room.take(asked, limits.waitMs)
+  /** @throws Problem unavailable, throttled */
+  const placeOf = (taken: Taken): (() => void) => {
     if (taken === 'full') throw busy(random)
     if (taken === 'own') throw tooMany()
     return taken.give
@@ -114,8 +115,9 @@ export function limit(app: FastifyInstance, { config, clock, random, limits }: P
     if (request.routeOptions.config.hasOwnQueue) return act()
     try {
       if (request.routeOptions.config.heavy && request.caller.kind === 'user')
-        gives.push(await enter(heavy, [{ key: request.caller.userId, most: limits.heavyOfPerson }]))
-      gives.push(await enter(all, sharesOf(request)))
+        gives.push(placeOf(await heavy.take([{ key: request.caller.userId, most: limits.heavyOfPerson }], limits.waitMs)))
+      const taken = all.take(sharesOf(request), limits.waitMs)
+      gives.push(placeOf(taken instanceof Promise ? await taken : taken))
       // Nothing is done for a client that disconnected while it waited.
       if (reply.raw.destroyed) throw new Problem('bad_request', 'The client has disconnected')
       return await act()

@@ -11,8 +11,6 @@ type Waiting = { readonly shares: readonly Share[]; readonly got: () => void }
 /** Limit of all waiting requests, as a multiple of the number of places. */
 const waitingPerPlace = 5
 
-export type Shares = ReturnType<typeof shares>
-
 export function shares(count: number) {
   let free = count
   const held = new Map<string, number>()
@@ -44,8 +42,11 @@ export function shares(count: number) {
   }
 
   return {
-    /** @param waitMs maximum time to wait for a place */
-    async take(asked: readonly Share[], waitMs: number): Promise<Taken> {
+    /**
+     * Returns a promise only if the request has to wait, because each promise costs every short request some microseconds.
+     * @param waitMs maximum time to wait for a place
+     */
+    take(asked: readonly Share[], waitMs: number): Taken | Promise<Taken> {
       if (free > 0 && hasRoom(held, asked)) return enter(asked)
       if (!hasRoom(waiting, asked)) return 'own'
       if (line.length >= count * waitingPerPlace) return 'full'

@@ -31,7 +31,8 @@ export function limitSockets(server: Server, { trusted }: { trusted: readonly Ne
 /** Further requests of one packet are dropped: the connection is closed after the last response, and the client retries (RFC 9112 §9.3.1). */
 const mostWaiting = 32
 
-type Line = { busy: boolean; dropped: boolean; readonly waiting: (readonly [IncomingMessage, ServerResponse])[] }
+/** `paused`: nothing is read from the socket. */
+type Line = { busy: boolean; paused: boolean; dropped: boolean; readonly waiting: (readonly [IncomingMessage, ServerResponse])[] }
 
 /**
  * Allows one unanswered request per connection. A client may send more before it has read the first response (pipelining, RFC 9112 §9.3.2), and Node.js
@@ -45,8 +46,11 @@ export function oneAtATime(server: Server): void {
 
   const begin = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
     line.busy = true
-    // In a separate turn of the event loop, so that a connection with many waiting requests does not hold up others.
-    response.once('close', () => setImmediate(next, line, request.socket))
+    response.once('close', () => {
+      // In a separate turn of the event loop, so that a connection with many waiting requests does not hold up others.
+      if (line.paused) setImmediate(next, line, request.socket)
+      else line.busy = false
+    })
     for (const listener of answer) listener.call(server, request, response)
   }
   const next = (line: Line, socket: Socket): void => {
@@ -58,14 +62,18 @@ export function oneAtATime(server: Server): void {
     const first = line.waiting.shift()
     if (first) begin(line, ...first)
     else if (line.dropped) socket.destroySoon()
-    else socket.resume()
+    else {
+      line.paused = false
+      socket.resume()
+    }
   }
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    const line = lines.get(socket) ?? { busy: false, dropped: false, waiting: [] }
+    const line = lines.get(socket) ?? { busy: false, paused: false, dropped: false, waiting: [] }
     lines.set(socket, line)
     if (!line.busy) return begin(line, request, response)
+    line.paused = true
     socket.pause()
     if (line.dropped || line.waiting.length >= mostWaiting) line.dropped = true
     else line.waiting.push([request, response])
