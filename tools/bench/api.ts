@@ -18,11 +18,8 @@ type Headers = Record<string, string>
 
 /** Many short rounds, because the speed of a machine changes from second to second. */
 const rounds = 9
-const earlyRounds = 5
 const roundSeconds = 2
-/** Under load V8 still compiles functions of Steelyard half a minute after the first request, on a processor that the client needs. */
-const warmUpSeconds = 45
-const shortWarmUpSeconds = 5
+const warmUpSeconds = 5
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 const bytesOf = async (url: string, headers: Headers) => Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
 
@@ -40,7 +37,7 @@ interface Loading {
 }
 
 /** Loads a server for some seconds. Of several paths each connection starts at another one. `idle`: the process's share of a core without requests. */
-async function load(url: string, pid: number, { headers, paths, duration: asked = shortWarmUpSeconds, idle = 0 }: Loading): Promise<Load> {
+async function load(url: string, pid: number, { headers, paths, duration: asked = warmUpSeconds, idle = 0 }: Loading): Promise<Load> {
   let clients = 0
   const before = usage(pid)
   const { requests, duration, non2xx, statusCodeStats } = await autocannon({
@@ -90,22 +87,14 @@ async function share(
   const loadPlain = (duration: number) => load(`http://127.0.0.1:${port}/`, plain.child.pid!, { headers, duration })
   const idle = await idleShare(pid)
   const loadOurs = (duration: number) => load(url, pid, { headers, paths, duration, idle })
-  const measured = async (count: number) => {
-    const pairs: [bare: Load, ours: Load][] = []
-    for (let round = 0; round < count; round++) pairs.push([await loadPlain(roundSeconds), await loadOurs(roundSeconds)])
-    return pairs
-  }
-  const perSecond = (pairs: readonly [bare: Load, ours: Load][]) => median(pairs.map(([bare, ours]) => ours.perSecond / bare.perSecond)).toFixed(2)
   // Both servers compile their code first: the first seconds after a start would compare compilers.
-  await loadPlain(shortWarmUpSeconds)
-  await loadOurs(shortWarmUpSeconds)
-  const early = await measured(earlyRounds)
-  await loadOurs(warmUpSeconds - shortWarmUpSeconds)
-  const pairs = await measured(rounds)
+  await loadPlain(warmUpSeconds)
+  await loadOurs(warmUpSeconds)
+  const pairs: [bare: Load, ours: Load][] = []
+  for (let round = 0; round < rounds; round++) pairs.push([await loadPlain(roundSeconds), await loadOurs(roundSeconds)])
   await plain.stop()
   const show = (read: (one: Load) => number) => pairs.map(([bare, ours]) => `${read(bare).toFixed(0)}/${read(ours).toFixed(0)}`).join(' ')
-  say(`  ${what}, share of plain Node in requests per second`, perSecond(pairs), bar)
-  say(`    the same ${shortWarmUpSeconds} s after the first request`, perSecond(early))
+  say(`  ${what}, share of plain Node in requests per second`, median(pairs.map(([bare, ours]) => ours.perSecond / bare.perSecond)).toFixed(2), bar)
   say(`  ${what}, share of plain Node in processor time`, median(pairs.map(([bare, ours]) => bare.cpuMicros / ours.cpuMicros)).toFixed(2), bar)
   say(
     `    ${(bytes / 1000).toFixed(0)} kB, plain Node/ours: requests per second`,
