@@ -24,7 +24,7 @@ const expired = () => new Problem('session_expired', 'Session expired. Please si
 const scheme = 'bearer '
 const longestToken = 4096
 
-/** The last header of each connection and its token. The token's string is the same for each request, so the cache of verified tokens hashes it only once. */
+/** The last `Authorization` header of each connection and its token. Requests with the same header share one string, so its hash is computed only once. */
 const lastOf = new WeakMap<Socket, { readonly authorization: string; readonly token: string }>()
 
 function bearer({ headers: { authorization = '' }, socket }: FastifyRequest): string {
