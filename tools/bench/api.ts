@@ -79,7 +79,8 @@ async function share(
   let bytes = 0
   const sampled = paths?.filter((_, i) => i % 10 === 0) ?? [url]
   for (const one of sampled) bytes += (await bytesOf(new URL(one, url).href, headers)).length / sampled.length
-  const sent = await fetch(url, { headers })
+  // The client doesn't ask for compression, but `fetch` does by default.
+  const sent = await fetch(url, { headers: { ...headers, 'accept-encoding': 'identity' } })
   await sent.arrayBuffer()
   const port = await freePort()
   const answered = JSON.stringify([...sent.headers].filter(([name]) => !ownHeaders.has(name)))
