@@ -1,5 +1,6 @@
 /** Every screen at four widths, dark and light: axe finds nothing, nothing is wider than the screen, and the page logs no error or blocked content. */
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/clusters/clusters.ts'
@@ -200,6 +201,34 @@ describe('every screen', () => {
       pages.push(watched)
     }
   })
+})
+
+test.each([375, 1280] as const)('at %i px a button below the drift alarm does not move while the alarm loads', async (width) => {
+  const { page } = free.person[0]!
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  // The servers come after the cluster, and the difference after both.
+  await page.route(/\/v1\/nodes\?.*cluster=/, async (route) => {
+    await pause(500)
+    await route.continue()
+  })
+  await page.route('**/drift', async (route) => {
+    await held
+    await route.continue()
+  })
+  try {
+    await page.setViewportSize({ width, height })
+    await page.goto(`/infra/clusters/${world.ready.id}?tab=keys`)
+    const button = page.getByRole('button', { name: 'Update resources' })
+    await button.waitFor()
+    const before = await button.boundingBox()
+    answer()
+    await page.getByRole('button', { name: 'Keep the changes' }).waitFor()
+    expect(await button.boundingBox()).toEqual(before)
+  } finally {
+    answer()
+    await page.unrouteAll()
+  }
 })
 
 test('a viewer sees every page, changes nothing, and every disabled control says why', async () => {

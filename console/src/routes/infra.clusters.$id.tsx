@@ -1,5 +1,6 @@
 // The tab Addresses and the drift alarm are separate features: only the route imports all of them.
 import type { Cluster } from '#contract/clusters/clusters.ts'
+import { everyServerOf } from '../api/every.ts'
 import type { Load, PageProps } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/page/ClusterPage.tsx'
@@ -18,8 +19,10 @@ const above = (id: string) => (
   </>
 )
 
-// Awaited, but never throws: the page itself shows why its data is missing.
-export const load: Load<'/infra/clusters/$id'> = ({ params, client }) => client.prefetchQuery(clusterOne(params.id))
+// Awaited, but never throws: the page itself shows why its data is missing. The servers are awaited, too, because an alarm that appears later would move the
+// buttons below it while the user clicks.
+export const load: Load<'/infra/clusters/$id'> = ({ params, client }) =>
+  Promise.all([client.prefetchQuery(clusterOne(params.id)), client.prefetchQuery(everyServerOf(params.id))])
 
 export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/clusters/$id'>) {
   const pods = (cluster: Cluster) => (

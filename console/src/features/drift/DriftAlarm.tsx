@@ -3,14 +3,16 @@ import { useId } from 'react'
 import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
 import { patchList } from '#contract/patches.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { type Server, serverGet, serverList, serverRows } from '#contract/servers/servers.ts'
+import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
+import { everyServerOf } from '../../api/every.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time/time.ts'
 import { both, confirm } from '../../ui/actions.ts'
+import { cx } from '../../ui/cx.ts'
 import { ActionButton } from '../../ui/inputs/ActionButton.tsx'
 import { DiffView } from '../../ui/text/DiffView.tsx'
 import { SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -37,7 +39,7 @@ export function DriftAlarm({ server, link = false }: { server: Drifted; /** Name
       <span className="t3" title={exact(since)}>
         Seen since {moment(since)}.
       </span>
-      <div className={css['body']}>
+      <div className={cx(css['body'], isPending && css['reserved'])}>
         {isPending && <SkeletonRows rows={3} widths={[120, 220]} />}
         {error && (
           <div className="row wrap">
@@ -113,6 +115,6 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
 
 /** The alarms of all drifted servers of a cluster. */
 export function ClusterDrift({ clusterId }: { clusterId: string }) {
-  const { data } = useQuery(query(serverRows, { query: { cluster: clusterId, fields: 'list' } }))
+  const { data } = useQuery(everyServerOf(clusterId))
   return data?.items.filter((server) => server.drift).map((server) => <DriftAlarm key={server.id} server={server} link />)
 }

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { unitsOf } from '#contract/capacity.ts'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { type ListedServer, serverRows } from '#contract/servers/servers.ts'
-import { query } from '../../../api/query.ts'
+import type { ListedServer } from '#contract/servers/servers.ts'
+import { everyServerOf } from '../../../api/every.ts'
 import { paths } from '../../../lib/paths.ts'
 import { memory } from '../../../lib/units.ts'
 import { Empty } from '../../../ui/feedback/States.tsx'
@@ -43,7 +43,7 @@ const rowColumns = columns<Row>([
 
 /** The servers of a cluster with their hardware and state. */
 export function ClusterServers({ cluster }: { cluster: Cluster }) {
-  const { data, error, refetch } = useQuery(query(serverRows, { query: { cluster: cluster.id, fields: 'list' } }))
+  const { data, error, refetch } = useQuery(everyServerOf(cluster.id))
   const rows = useMemo(() => {
     const known = new Map(data?.items.map((s) => [s.id, s]))
     return data && cluster.servers.map((s) => ({ ...s, server: known.get(s.node_id) }))
