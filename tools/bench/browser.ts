@@ -28,7 +28,7 @@ export interface Options {
 }
 
 interface Row {
-  key: Exclude<keyof Measured, 'floor'>
+  key: Exclude<keyof Measured, 'callsList' | 'floor'>
   what: string
   unit: string
   bar?: string
@@ -78,6 +78,8 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
         for (const { checkout, data: copy, measured } of copies) {
           const { url, program } = await startOf({ checkout, data: copy, servers }, admin)
           try {
+            // After a start the first contact with each server costs more than later ones, and takes processor time from the browser.
+            await whenContacted(callerOf(url, admin), { whole: checkout !== process.cwd() })
             await whenIdle(program)
             measured.push(await measure(browser, url, admin, checkout === process.cwd()))
           } finally {
@@ -92,6 +94,14 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
         const value = other === undefined ? `${shown(now!)}${unit}` : `${shown(now!)} / ${shown(other)}${unit}`
         const most = share && `against 8a935b3 at most ${share(servers).toFixed(2)}`
         say(`  ${what}`, value, [bar, most, share && other !== undefined && `is ${(now! / other).toFixed(2)}`].filter(Boolean).join(', '))
+        if (key === 'requestsList') {
+          // A path that occurs twice is one that the page has read again meanwhile.
+          const [calls] = copies
+            .at(-1)!
+            .measured.map(({ callsList }) => callsList)
+            .toSorted((a, b) => b.length - a.length)
+          say('    calls of the API among them, most in a round', String(calls!.length), calls!.join(' '))
+        }
         if (floor === undefined) continue
         const least = median(copies.at(-1)!.measured.flatMap((one) => one.floor?.[floor] ?? []))
         say('    floor: the same page without scripts', `${shown(least)}${unit}`)

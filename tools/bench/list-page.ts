@@ -1,5 +1,5 @@
 /** Measures the list of servers, in a browser whose processor is slowed. */
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import type { Admin } from './checkouts.ts'
 import { type Floor, measureFloor, save, saveWithOpenings } from './floor.ts'
 import { inPage } from './in-page.ts'
@@ -17,6 +17,8 @@ export interface Measured {
   menu: number
   requestsSignIn: number
   requestsList: number
+  /** Paths that the list asks of the API, each as often as it is asked for. */
+  callsList: readonly string[]
   nodesPerRow: number
   nodes1000: number
   floor: Floor | undefined
@@ -40,7 +42,7 @@ async function openList(browser: Browser, url: string, signedIn: Awaited<ReturnT
 /** `withFloor`: measures the same page without scripts, too. */
 export async function measure(browser: Browser, url: string, admin: Admin, withFloor: boolean): Promise<Measured> {
   const first = await browser.newContext({ baseURL: url })
-  const requests = new Set<object>()
+  const requests = new Set<Request>()
   first.on('request', (request) => request.url().startsWith('http') && requests.add(request))
   const entry = await first.newPage()
   await entry.goto('/auth/login')
@@ -70,6 +72,7 @@ export async function measure(browser: Browser, url: string, admin: Admin, withF
   await counted.locator('tbody tr[data-row]').first().waitFor()
   await settle(counted)
   const requestsList = requests.size
+  const callsList = [...requests].map((request) => new URL(request.url()).pathname).filter((path) => path.startsWith('/v1/'))
   await listed.close()
 
   const fifty = await openList(browser, url, signedIn, 50)
@@ -113,6 +116,7 @@ export async function measure(browser: Browser, url: string, admin: Admin, withF
     menu,
     requestsSignIn,
     requestsList,
+    callsList,
     nodesPerRow,
     nodes1000,
     floor,
