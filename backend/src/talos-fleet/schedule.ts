@@ -12,6 +12,11 @@ export const missesToUnreachable = 3
 /** After a start, the contacts of overdue servers are spread over this many ms per server. */
 const firstContactMs = 10
 /**
+ * A server that is new to this process and was contacted within this time has probably just been registered, perhaps with a thousand others. Without a spread,
+ * all of them would be contacted within the same 24 seconds of every two minutes, as far as the jitter reaches.
+ */
+const registeredMs = 10_000
+/**
  * So many contacts begin together, because a contact that is alone takes twice the processor time of one in a group of sixteen: the processor sleeps and wakes
  * up some ten times for it. Forty at once would block the thread, and their objects would outlive the collections of young objects.
  */
@@ -34,13 +39,14 @@ interface Due {
 export function schedule({ clock, random, pace }: { readonly clock: Clock; readonly random: () => number; readonly pace: number }) {
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
   return {
-    /** Time of the first contact with one of so many servers that are new to this process; later if another process has just contacted it. */
+    /** Time of the first contact with one of so many servers that are new to this process; later if it was contacted less than an interval ago. */
     firstAt: (server: Watched, now: number, count: number): number => {
       if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, everyMs * pace)
       // After a start, overdue servers are contacted about as fast as usual. Ten thousand contacts at once would take too much processor time and memory.
       const spreadMs = Math.min(everyMs, Math.max(5_000, count * firstContactMs))
       // A time in the future was written before the clock was set back.
       const agoMs = Math.max(0, clock.now() - server.lastContactAt)
+      if (agoMs < registeredMs * pace) return now + random() * everyMs * pace
       return now + Math.max(random() * spreadMs * pace, jittered(everyMs) - agoMs)
     },
     /** Time until the next contact, after so many misses in a row. */

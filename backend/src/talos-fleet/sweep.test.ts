@@ -11,11 +11,12 @@ import { readEverything } from './reading.ts'
 
 const hourMs = 3_600_000
 
-/** Runs the contacts with `count` servers that answer at once, and were last contacted an hour ago. */
+/** Runs the contacts with `count` servers that answer at once, and were last contacted `agoMs` ago. */
 function sweep(
   count: number,
   roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers,
   answers = (seen: Observation) => Promise.resolve(seen),
+  agoMs = hourMs,
 ) {
   const clock = testClock()
   const servers = Array.from({ length: count }, (_, i): Watched => ({
@@ -28,7 +29,7 @@ function sweep(
     version: 1,
     live: false,
     reachable: true,
-    lastContactAt: clock.now() - hourMs,
+    lastContactAt: clock.now() - agoMs,
     fingerprint: 'f',
     hasHardware: true,
     stage: 'maintenance',
@@ -93,6 +94,17 @@ test('after a start, ten thousand overdue servers are contacted at about a hundr
   expect(stored()).toBe(10_000)
   expect(Math.max(...perSecond)).toBeLessThanOrEqual(160)
   for (const count of perSecond.slice(0, 99)) expect(count).toBeGreaterThanOrEqual(50)
+})
+
+test('the contacts of servers that were registered within a second are spread over the whole interval', async () => {
+  const { perSecond, pass, stored } = sweep(1_200, undefined, undefined, 1_000)
+  await pass(240)
+  expect(stored()).toBeGreaterThan(2_200)
+  for (let from = 0; from < 240; from += 20) {
+    const inTwentySeconds = perSecond.slice(from, from + 20).reduce((sum, count) => sum + (count ?? 0), 0)
+    expect(inTwentySeconds).toBeGreaterThan(150)
+    expect(inTwentySeconds).toBeLessThan(250)
+  }
 })
 
 test('contacts with idle servers begin in groups of sixteen, and not all at once', async () => {
