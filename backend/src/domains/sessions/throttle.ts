@@ -36,7 +36,9 @@ export function throttle({ db }: { db: Db }) {
       .where('at', '>', agoMs(pairWindowMs))
       .where('at', '<=', notLater)
       .executeTakeFirstOrThrow()
-    return age_ms === null ? 0 : Math.max(0, Math.ceil(delayMs(n) - age_ms))
+    const delay = delayMs(n)
+    // The age of an attempt within the last millisecond can be negative, because its stored time may be rounded up. It must not cause a wait by itself.
+    return delay === 0 || age_ms === null ? 0 : Math.max(0, Math.ceil(delay - age_ms))
   }
   const sourceWaitMs = async (tx: Tx, source: string): Promise<number> => {
     const rows = await tx
