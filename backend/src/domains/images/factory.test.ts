@@ -232,8 +232,8 @@ describe('failures of the image factory', () => {
   test.each(['page', 'half', 'endless'] as const)('the error for an invalid answer of kind %s names the factory', async (what) => {
     const { server, client } = await simulated()
     await server.fault({ kind: 'nonsense', what })
-    for (const call of [client.versions(), client.extensions('v1.13.9'), client.register('customization: {}\n')]) {
-      const { kind, message } = await failing(call)
+    for (const call of [() => client.versions(), () => client.extensions('v1.13.9'), () => client.register('customization: {}\n')]) {
+      const { kind, message } = await failing(call())
       expect(kind).toBe('unreachable')
       expect(message).toMatch(new RegExp(`^The image factory at ${server.url} sent an invalid response: `))
     }
