@@ -1,10 +1,9 @@
 /**
  * Measures the speed of the list of servers in a browser whose processor is slowed 4 times: the first row, scrolling, typing, ⌘K and a
  * row's menu, and the number of requests and elements. With a second built checkout, measures the two checkouts in turns and prints the ratio.
- * The database then comes from the older checkout. In the ten minutes after the upgrade, the first full reading of each server may change it, and an open
- * list reloads: it makes six requests more, and single keystrokes and menus take longer.
+ * Each checkout registers the same simulated fleet in its own database. In an upgraded database the first full readings would change servers, and each change
+ * reloads an open list.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../processes.ts'
@@ -54,36 +53,34 @@ const rows: readonly Row[] = [
 ]
 
 export async function browserBudgets({ admin, rounds, fleets, against, data, say }: Options): Promise<void> {
-  const checkouts = [...(against === undefined ? [] : [against]), process.cwd()]
   for (const servers of fleets) {
-    const kept = join(data, String(servers))
-    mkdirSync(kept, { recursive: true })
+    const folder = join(data, 'browser', String(servers))
     const browser = await launch()
-    const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(kept, 'simulator')]
+    const fleet = ['simulator/src/main.ts', '--servers', String(servers), '--data', join(folder, 'simulator')]
     const simulator = await run(nodeOf('.'), fleet, /^Simulator is ready/)
     try {
-      const sinceStart = new Date().toISOString()
-      // Adds the missing servers with the older checkout. The newer checkout can then upgrade its copy of the database.
-      const { url, program } = await startOf({ checkout: checkouts[0]!, data: kept, servers }, admin)
-      const whole = against !== undefined
-      await addSimulated(callerOf(url, admin), join(kept, 'simulator', 'control.sock'), { whole })
-      await whenContacted(callerOf(url, admin), { since: sinceStart, whole })
-      await program.stop()
-      const copies = checkouts.map((checkout, i) => ({ checkout, data: `${kept}-${i}`, measured: [] as Measured[] }))
-      for (const { data: copy } of copies) {
-        spawnSync('rm', ['-rf', copy])
-        // `cp -a` keeps the owner of the database's files.
-        spawnSync('cp', ['-a', kept, copy])
+      const places = [
+        ...(against === undefined ? [] : [{ checkout: against, data: join(folder, 'other'), servers, whole: true, measured: [] as Measured[] }]),
+        { checkout: process.cwd(), data: join(folder, 'now'), servers, whole: false, measured: [] as Measured[] },
+      ]
+      // One program runs at a time: the contacts of the other one would take processor time from the browser.
+      for (const { whole, ...place } of places) {
+        mkdirSync(place.data, { recursive: true })
+        const { url, program } = await startOf(place, admin)
+        try {
+          await addSimulated(callerOf(url, admin), join(folder, 'simulator', 'control.sock'), { whole })
+        } finally {
+          await program.stop()
+        }
       }
       for (let round = 0; round < rounds; round++) {
-        // One program runs at a time: the contacts of the other one would take processor time from the browser.
-        for (const { checkout, data: copy, measured } of copies) {
-          const { url, program } = await startOf({ checkout, data: copy, servers }, admin)
+        for (const { whole, measured, ...place } of places) {
+          const { url, program } = await startOf(place, admin)
           try {
             // After a start the first contact with each server costs more than later ones, and takes processor time from the browser.
-            await whenContacted(callerOf(url, admin), { whole: checkout !== process.cwd() })
+            await whenContacted(callerOf(url, admin), whole)
             await whenIdle(program)
-            measured.push(await measure(browser, url, admin, checkout === process.cwd()))
+            measured.push(await measure(browser, url, admin, !whole))
           } finally {
             await program.stop()
           }
@@ -91,21 +88,21 @@ export async function browserBudgets({ admin, rounds, fleets, against, data, say
       }
       say(`in a browser with ${servers} servers, processor slowed ${throttle} times`, against === undefined ? '' : 'now / other')
       for (const { key, what, unit, bar, share, floor } of rows) {
-        const [now, other] = copies.toReversed().map(({ measured }) => median(measured.map((one) => one[key])))
+        const [now, other] = places.toReversed().map(({ measured }) => median(measured.map((one) => one[key])))
         const shown = (n: number) => n.toFixed(n < 100 && !Number.isInteger(n) ? 1 : 0)
         const value = other === undefined ? `${shown(now!)}${unit}` : `${shown(now!)} / ${shown(other)}${unit}`
         const most = share && `against 8a935b3 at most ${share(servers).toFixed(2)}`
         say(`  ${what}`, value, [bar, most, share && other !== undefined && `is ${(now! / other).toFixed(2)}`].filter(Boolean).join(', '))
         if (key === 'requestsList') {
           // A path that occurs twice is one that the page has read again meanwhile.
-          const [calls] = copies
+          const [calls] = places
             .at(-1)!
             .measured.map(({ callsList }) => callsList)
             .toSorted((a, b) => b.length - a.length)
           say('    calls of the API among them, most in a round', String(calls!.length), calls!.join(' '))
         }
         if (floor === undefined) continue
-        const least = median(copies.at(-1)!.measured.flatMap((one) => one.floor?.[floor] ?? []))
+        const least = median(places.at(-1)!.measured.flatMap((one) => one.floor?.[floor] ?? []))
         say('    floor: the same page without scripts', `${shown(least)}${unit}`)
       }
     } finally {

@@ -69,13 +69,11 @@ export async function whenIdle({ child }: Running): Promise<void> {
 }
 
 /**
- * Waits until 99 of 100 servers were contacted after `since`, at most five minutes. Returns how many were. `whole`: as in `everyServer`. After a start of the
+ * Waits until 99 of 100 servers were contacted after the call, at most five minutes. Returns how many were. `whole`: as in `everyServer`. After a start of the
  * simulator the machines show new certificates, as Talos does after a reboot, so each first contact changes its server.
  */
-export async function whenContacted(
-  call: Caller,
-  { since = new Date().toISOString(), whole = false }: { since?: string; whole?: boolean } = {},
-): Promise<number> {
+export async function whenContacted(call: Caller, whole = false): Promise<number> {
+  const since = new Date().toISOString()
   const limitMs = 300_000
   for (const began = performance.now(); ;) {
     const servers = await everyServer(call, {}, whole)

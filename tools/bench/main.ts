@@ -36,13 +36,11 @@ const wanted = (part: (typeof known)[number]) => parts.length === 0 || parts.inc
 const say = (what: string, value: string, bar = '') => console.log(`${what.padEnd(66)} ${value.padStart(14)}  ${bar}`)
 const admin = { email: 'bench@steelyard.demo', password: 'a long sentence for measuring' }
 const data = options.data === undefined ? scratch() : { path: options.data, remove: () => undefined }
-/** All parts share the databases. With `--against` they have their own folder, because an older checkout can't read the databases of this one. */
-const own = options.against === undefined ? data.path : join(data.path, 'own')
 // The benchmarks run the program as `npm start` does.
 await buildProgram()
 const fleets = options.servers.split(',').map(Number)
 
-if (wanted('api')) await apiBudgets({ admin, fleets, data: own, say })
+if (wanted('api')) await apiBudgets({ admin, fleets, data: data.path, say })
 
 if (wanted('console')) {
   const place = join(data.path, 'console')
