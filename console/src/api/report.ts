@@ -1,3 +1,5 @@
+import { whenIdle } from '../lib/idle.ts'
+
 /** Reports errors and page timings. Off unless the build sets `VITE_SENTRY_DSN`. */
 const dsn = import.meta.env['VITE_SENTRY_DSN'] as string | undefined
 const isOn = dsn !== undefined && dsn !== ''
@@ -25,9 +27,7 @@ export function watchPage(): void {
   if (!isOn) return
   window.addEventListener('error', (event) => report(event.error))
   window.addEventListener('unhandledrejection', (event) => report(event.reason))
-  const later = () => void begun(dsn).catch(() => undefined)
-  // Safari has no idle callback.
-  const whenIdle = () => ('requestIdleCallback' in window ? window.requestIdleCallback(later, { timeout: 3_000 }) : setTimeout(later, 500))
-  if (document.readyState === 'complete') whenIdle()
-  else window.addEventListener('load', whenIdle, { once: true })
+  const later = () => whenIdle(() => void begun(dsn).catch(() => undefined))
+  if (document.readyState === 'complete') later()
+  else window.addEventListener('load', later, { once: true })
 }

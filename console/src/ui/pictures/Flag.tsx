@@ -1,19 +1,29 @@
+import { useEffect } from 'react'
+import { whenIdle } from '../../lib/idle.ts'
+import { createStore, useStore } from '../../lib/store.ts'
 import css from './Flag.module.css'
 
-const names = new Intl.DisplayNames('en', { type: 'region' })
+/** Made at their first use: the browser takes as long for this as for rendering ten rows of a list. */
+let names: Intl.DisplayNames | null = null
+const haveNames = createStore(false)
 
 /** "Poland" for "PL"; the code itself if unknown. */
 export function countryName(code: string): string {
   try {
+    names ??= new Intl.DisplayNames('en', { type: 'region' })
     return names.of(code) ?? code
   } catch {
     return code
   }
 }
 
-/** A country's flag by its ISO 3166-1 code. The accessible name is the country's name. */
+/** A country's flag by its ISO 3166-1 code. The accessible name is the country's name, and the code until the page has been idle. */
 export function Flag({ code }: { code: string }) {
-  const name = countryName(code)
+  const isNamed = useStore(haveNames)
+  useEffect(() => {
+    if (!isNamed) whenIdle(() => haveNames.set(true))
+  }, [isNamed])
+  const name = isNamed ? countryName(code) : code
   return <img className={css['flag']} src={`/flags/${code}.svg`} alt={name} title={name} width={18} height={12} loading="lazy" decoding="async" />
 }
 

@@ -3,8 +3,9 @@ import { flushSync } from 'react-dom'
 import { typingEndsInMs } from '../typing.ts'
 import { covers, nextRange, overscan, type Range, shrunk, visibleRows, type Window, windowOf } from './virtual.ts'
 
-/** In px, until rows are measured. */
-const assumedRowHeight = 36
+/** In px, until rows are measured: the height of a row, and how much of the screen's height a page needs above and below its rows. */
+const [assumedRowHeight, assumedOutside] = [36, 160]
+const rowsOfScreen = () => Math.ceil((innerHeight - assumedOutside) / assumedRowHeight)
 /** Lists up to this length render completely, unless the user searches. */
 const wholeUpTo = 200
 /** Rows that one frame adds: in full while the list scrolls and while it rests, and as names. */
@@ -40,7 +41,7 @@ const isSearching = () => document.activeElement?.matches('[type="search"]') ?? 
 
 const wholeList = (count: number): Drawn => {
   const all = { from: 0, to: count }
-  return { ...all, before: 0, after: 0, full: all, seen: { from: 0, to: Math.min(count, Math.ceil(innerHeight / assumedRowHeight)) } }
+  return { ...all, before: 0, after: 0, full: all, seen: { from: 0, to: Math.min(count, rowsOfScreen()) } }
 }
 
 /** The rows that are seen, the first `most` of them in full. */
@@ -60,9 +61,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
   const rowHeight = useRef(assumedRowHeight)
   const heights = useRef(new Map<number, number>())
   // Until rows are measured, as many as the screen can hold.
-  const [drawn, setDrawn] = useState(() =>
-    whole ? wholeList(count) : firstRows(count, assumedRowHeight, { from: 0, to: Math.ceil(innerHeight / assumedRowHeight) }, count),
-  )
+  const [drawn, setDrawn] = useState(() => (whole ? wholeList(count) : firstRows(count, assumedRowHeight, { from: 0, to: rowsOfScreen() }, count)))
   const latest = useRef(drawn)
   useLayoutEffect(() => {
     latest.current = drawn
@@ -171,7 +170,10 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     if (isDone()) return
     const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
     if (height > 0) rowHeight.current = height
-    addSoon()
+    // The next frame paints what has changed. Rows follow in the frame after it, so as not to delay it. While the user searches they do so anyway.
+    cancelAnimationFrame(frame.current)
+    if (isSearching()) addSoon()
+    else frame.current = requestAnimationFrame(addSoon)
   }, [body, isDone, addSoon])
   useLayoutEffect(measureRows, [measureRows, step, first])
   useEffect(() => {
