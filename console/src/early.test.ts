@@ -30,6 +30,28 @@ test('the calls that are sent early are those that the pages send first', async 
   }
 })
 
+test('the page of servers waits for its servers, but only a moment', async () => {
+  vi.useFakeTimers()
+  const { load } = await import('./routes/infra.servers.tsx')
+  const began = (servers: Promise<unknown>) => {
+    const client = new QueryClient()
+    vi.spyOn(client, 'ensureQueryData').mockReturnValue(servers)
+    const loaded = vi.fn<() => void>()
+    void load({ params: {}, search: {}, client }).then(loaded)
+    return loaded
+  }
+  const servers = Promise.withResolvers<unknown>()
+  const [soon, failed, late] = [began(servers.promise), began(Promise.reject(new Error('away'))), began(new Promise(() => undefined))]
+  await vi.advanceTimersByTimeAsync(100)
+  expect([soon, failed, late].map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
+  servers.resolve({ items: [] })
+  await vi.advanceTimersByTimeAsync(1)
+  expect([soon, late].map(({ mock }) => mock.calls.length)).toEqual([1, 0])
+  await vi.advanceTimersByTimeAsync(50)
+  expect(late).toHaveBeenCalledOnce()
+  vi.useRealTimers()
+})
+
 test('an early response is used once, only for the same token, and not after a change', () => {
   const response = Promise.resolve(new Response())
   Object.assign(globalThis, { steelyardEarly: { token: 'a', responses: { '/v1/session': response, '/v1/overview': response } } })

@@ -159,6 +159,15 @@ describe('a table that has a size', () => {
     expect(document.querySelectorAll('tbody tr[data-row]:not([data-id]) *').length).toBe(names())
   })
 
+  test('the frame that shows a list first adds no rows to it; the next one does', () => {
+    render(<List />)
+    const first = inFull().length
+    runFrame()
+    expect(inFull().length).toBe(first)
+    runFrame()
+    expect(inFull().length).toBeGreaterThan(first)
+  })
+
   test('scrolling on a computer on which a frame with new rows is late changes nothing on the page until the list rests', async () => {
     render(<List />)
     runFrames()
