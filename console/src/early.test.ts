@@ -30,7 +30,7 @@ test('the calls that are sent early are those that the pages send first', async 
   }
 })
 
-test('the page of servers waits for its servers, but only a moment', async () => {
+test('the servers page waits for its servers for at most 150 ms', async () => {
   vi.useFakeTimers()
   const { load } = await import('./routes/infra.servers.tsx')
   const began = (servers: Promise<unknown>) => {

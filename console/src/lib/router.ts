@@ -78,7 +78,7 @@ async function load(): Promise<void> {
   } finally {
     clearTimeout(timer)
   }
-  // The first page replaces its placeholder at once: nothing was on the screen before that.
+  // The first page replaces its placeholder at once, because there is no previous page.
   if (pendingSince !== null && last !== undefined) await pause(Math.max(0, pendingSince + pendingMinMs - performance.now()))
   // A page that was kept is not replaced, even after a failure: the page itself shows what could not be fetched.
   if (mine === run && !stays) shown.set(next)

@@ -3,7 +3,7 @@ import type { Load } from '../api/page.ts'
 import { pause } from '../lib/pause.ts'
 import { serversQuery } from '../features/servers/server-queries.ts'
 
-/** How long, in ms, the page waits for its servers. With them it renders once, without them it shows placeholders first, and errors in their place. */
+/** How long, in ms, the page waits for its servers. If they arrive in time, the page renders once, with its rows. Otherwise it shows placeholders first. */
 const momentMs = 150
 
 export const load: Load<'/infra/servers'> = async ({ search, client }) => {

@@ -37,7 +37,7 @@ test('an address that fails to sign in to an account five times gets 429 with Re
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test('a try is not refused because the stored time of the one just before it is a little ahead', async () => {
+test('a sign-in is not refused when the stored time of the previous attempt is slightly in the future', async () => {
   const backend = await startBackend()
   const { db } = backend.platform
   await sql`insert into sign_in_failure (email, source, at) values ('a@example.com', 's', clock_timestamp() + interval '900 milliseconds')`.execute(db)

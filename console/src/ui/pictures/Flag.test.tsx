@@ -8,10 +8,12 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-test('a flag has the name of its country as soon as the page has been idle, and its code until then', () => {
+test('the name of a flag is the code of the country until the page is idle, then the name of the country', () => {
   const whenIdle: (() => void)[] = []
   vi.stubGlobal('requestIdleCallback', (what: () => void) => whenIdle.push(what))
   render(<Flag code="PL" />)
+  render(<Flag code="CZ" />)
+  expect(whenIdle).toHaveLength(1)
   expect(screen.getByAltText('PL').title).toBe('PL')
   act(() => whenIdle.forEach((what) => what()))
   expect(screen.getByAltText('Poland').title).toBe('Poland')

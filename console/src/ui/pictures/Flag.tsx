@@ -6,6 +6,13 @@ import css from './Flag.module.css'
 /** Made at their first use: the browser takes as long for this as for rendering ten rows of a list. */
 let names: Intl.DisplayNames | null = null
 const haveNames = createStore(false)
+let isAsked = false
+/** Makes the flags show names when the page is idle. */
+function askForNames(): void {
+  if (isAsked) return
+  isAsked = true
+  whenIdle(() => haveNames.set(true))
+}
 
 /** "Poland" for "PL"; the code itself if unknown. */
 export function countryName(code: string): string {
@@ -20,9 +27,7 @@ export function countryName(code: string): string {
 /** A country's flag by its ISO 3166-1 code. The accessible name is the country's name, and the code until the page has been idle. */
 export function Flag({ code }: { code: string }) {
   const isNamed = useStore(haveNames)
-  useEffect(() => {
-    if (!isNamed) whenIdle(() => haveNames.set(true))
-  }, [isNamed])
+  useEffect(askForNames, [])
   const name = isNamed ? countryName(code) : code
   return <img className={css['flag']} src={`/flags/${code}.svg`} alt={name} title={name} width={18} height={12} loading="lazy" decoding="async" />
 }

@@ -5,7 +5,8 @@ import { covers, nextRange, overscan, type Range, shrunk, visibleRows, type Wind
 
 /** In px, until rows are measured: the height of a row, and how much of the screen's height a page needs above and below its rows. */
 const [assumedRowHeight, assumedOutside] = [36, 160]
-const rowsOfScreen = () => Math.ceil((innerHeight - assumedOutside) / assumedRowHeight)
+/** At least one: a hidden page has no height. */
+const rowsOfScreen = () => Math.max(1, Math.ceil((innerHeight - assumedOutside) / assumedRowHeight))
 /** Lists up to this length render completely, unless the user searches. */
 const wholeUpTo = 200
 /** Rows that one frame adds: in full while the list scrolls and while it rests, and as names. */
@@ -170,7 +171,7 @@ export function useWindow({ body, count, first, openRows }: WindowParts) {
     if (isDone()) return
     const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
     if (height > 0) rowHeight.current = height
-    // The next frame paints what has changed. Rows follow in the frame after it, so as not to delay it. While the user searches they do so anyway.
+    // The next frame paints what has changed. More rows follow one frame later, so that they don't delay it. During a search `addSoon` waits for the frame itself.
     cancelAnimationFrame(frame.current)
     if (isSearching()) addSoon()
     else frame.current = requestAnimationFrame(addSoon)

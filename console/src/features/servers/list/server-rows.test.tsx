@@ -66,7 +66,10 @@ function List({ rows = servers, actions = () => [] }: { rows?: readonly ListedSe
 const inFull = () => [...document.querySelectorAll<HTMLElement>('tbody tr[data-id]')].map((row) => Number(row.dataset['row']))
 const names = () => document.querySelectorAll('tbody tr[data-row]:not([data-id])').length
 
-afterEach(cleanup)
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
 
 test('of many servers only those in view have rows, with at most 32 elements each', () => {
   const { rerender } = render(<List rows={null} />)
@@ -74,6 +77,12 @@ test('of many servers only those in view have rows, with at most 32 elements eac
   const rows = [...document.querySelectorAll('tbody tr[data-row]')]
   expect(rows.length).toBe(Math.ceil((innerHeight - 160) / 36))
   for (const row of rows) expect(row.querySelectorAll('*').length).toBeLessThan(32)
+})
+
+test('a page without height, such as a hidden one, renders one row', () => {
+  vi.stubGlobal('innerHeight', 0)
+  render(<List />)
+  expect(document.querySelectorAll('tbody tr[data-row]').length).toBe(1)
 })
 
 test('the rows are not gone through again when the page around them renders', () => {
@@ -159,7 +168,7 @@ describe('a table that has a size', () => {
     expect(document.querySelectorAll('tbody tr[data-row]:not([data-id]) *').length).toBe(names())
   })
 
-  test('the frame that shows a list first adds no rows to it; the next one does', () => {
+  test('the first frame of a list adds no rows, the next frame does', () => {
     render(<List />)
     const first = inFull().length
     runFrame()
