@@ -11,6 +11,7 @@ import { Engine } from './engine/engine.ts'
 import type { Failpoint } from './engine/failpoint.ts'
 import type { Log } from './log.ts'
 import { type Recorder, recorder } from './record.ts'
+import { type Traffic, traffic } from './traffic.ts'
 import type { KeyRing } from './vault/key-file.ts'
 import { type Vault, vault as makeVault } from './vault/vault.ts'
 
@@ -30,6 +31,7 @@ export interface Platform extends Recorder {
   readonly vault: Vault
   readonly listener: Listener
   readonly publisher: Publisher
+  readonly traffic: Traffic
   readonly version: string
 }
 
@@ -44,7 +46,8 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   const listener = makeListener({ connection, log })
   const vault = makeVault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') })
   const engine = new Engine({ ...given, db })
-  return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher: makePublisher({ ...given, db, listener, vault }) }
+  const publisher = makePublisher({ ...given, db, listener, vault })
+  return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher, traffic: traffic(given.clock) }
 }
 
 /** The parts of a domain that the program runs. */

@@ -6,17 +6,17 @@ afterEach(() => void vi.useRealTimers())
 
 const mebibyte = 1024 ** 2
 
-function watched({ requestedAt }: { requestedAt: () => number }) {
+function watched({ quietMs }: { quietMs: number }) {
   const memory = { bytes: 200 * mebibyte, collections: 0 }
   const collect = () => {
     memory.collections++
     memory.bytes = 140 * mebibyte
   }
-  return { memory, stop: returnIdleMemory({ collect, residentBytes: () => memory.bytes }, requestedAt) }
+  return { memory, stop: returnIdleMemory({ collect, residentBytes: () => memory.bytes }, () => quietMs) }
 }
 
 test('garbage is collected once when the program is idle, and again only after its memory has grown', () => {
-  const { memory, stop } = watched({ requestedAt: () => performance.now() - 60_000 })
+  const { memory, stop } = watched({ quietMs: 60_000 })
   vi.advanceTimersByTime(300_000)
   expect(memory.collections).toBe(1)
   memory.bytes = 151 * mebibyte
@@ -32,7 +32,7 @@ test('garbage is collected once when the program is idle, and again only after i
 })
 
 test('garbage is not collected while requests come', () => {
-  const { memory, stop } = watched({ requestedAt: () => performance.now() - 1_000 })
+  const { memory, stop } = watched({ quietMs: 1_000 })
   vi.advanceTimersByTime(300_000)
   expect(memory.collections).toBe(0)
   stop()

@@ -10,19 +10,19 @@ export interface IdleMemory {
 }
 
 const checkMs = 30_000
-const quietMs = 2_000
+const leastQuietMs = 2_000
 /**
  * The resident memory must have grown by this much since the last collection. With 1,000 idle servers that happens about once in the two minutes in which all of
  * them are contacted. V8's own collections keep the growth below 16 MiB, and more collections than that would only take processor time.
  */
 const growthBytes = 12 * 1024 ** 2
 
-/** @param lastRequestAt monotonic time in ms. Returns a function that ends the checks. */
-export function returnIdleMemory({ collect, residentBytes }: IdleMemory, lastRequestAt: () => number): () => void {
+/** @param quietMs time since the last request, in ms. Returns a function that ends the checks. */
+export function returnIdleMemory({ collect, residentBytes }: IdleMemory, quietMs: () => number): () => void {
   if (!collect) return () => undefined
   let collected = 0
   const timer = setInterval(() => {
-    if (performance.now() - lastRequestAt() < quietMs || residentBytes() < collected + growthBytes) return
+    if (quietMs() < leastQuietMs || residentBytes() < collected + growthBytes) return
     collect()
     collected = residentBytes()
   }, checkMs)

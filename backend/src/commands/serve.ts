@@ -152,6 +152,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
       docsFolder: path.join(home, 'docs'),
     })
     const web = app
+    web.server.on('request', ({ url = '' }) => platform.traffic.note(url))
     steps.push('http', () => web.close())
     const stopListening = await listen(web, config, log).catch((error: unknown) => {
       throw cannotListen(config, error)
@@ -167,9 +168,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     for (const domain of domains.all) await domain.start?.()
     keepHouse(platform, domains, steps)
   }
-  let requestedAt = 0
-  app?.server.on('request', () => (requestedAt = performance.now()))
-  const keepMemory = returnIdleMemory(around.memory, () => requestedAt)
+  const keepMemory = returnIdleMemory(around.memory, platform.traffic.quietMs)
   steps.push('memory', async () => keepMemory())
   if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
     log.warn('dial.nowhere', {

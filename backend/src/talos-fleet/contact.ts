@@ -10,6 +10,7 @@ import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
+import { giveWay } from './give-way.ts'
 import { type PackedReading, readEverything, type Reading } from './reading.ts'
 import { inGroups, missesToUnreachable, schedule } from './schedule.ts'
 
@@ -62,6 +63,8 @@ export interface ContactParts {
   readonly fleet: Fleet
   readonly clock: Clock
   readonly random: () => number
+  /** Time since the last request to this process, in ms. */
+  readonly quietMs: () => number
   /** The servers with which this process currently keeps contact: the same array if nothing has changed. */
   readonly roster: () => Promise<readonly Watched[]>
   /** Credentials for a cluster's servers; null while the cluster has none yet. */
@@ -96,7 +99,7 @@ interface Asked {
   readonly at: number
 }
 
-export function contacts({ fleet, clock, random, roster, credentials, onRefused, pack, sink, onError, pace = 1 }: ContactParts) {
+export function contacts({ fleet, clock, random, quietMs, roster, credentials, onRefused, pack, sink, onError, pace = 1 }: ContactParts) {
   const states = new Map<string, State>()
   let observed: Observation[] = []
   let taken: readonly Watched[] | undefined
@@ -105,6 +108,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   const open = new Set<AbortController>()
 
   const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
+  const way = giveWay({ clock, quietMs, pace })
   const about = ({ server: { id, address, clusterId, uuid, serial, version }, at }: Asked) => ({
     serverId: id,
     askedAt: at,
@@ -209,6 +213,16 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   /** Whether a server has never answered or didn't answer the last time. Contacts with such servers may take long, so they use a separate lane. */
   const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
 
+  /** Whether a contact only confirms that an idle server is as it was two minutes ago. */
+  const canWait = (state: State): boolean => !state.server.live && !isDoubtful(state) && state.everythingAt > 0
+
+  /** Spreads the contacts that have waited over as long a time as they have waited, so that there are at most twice as many as usual. */
+  const catchUp = (now: number): void => {
+    const waitedMs = way.takeWaitedMs()
+    if (waitedMs === 0) return
+    for (const state of states.values()) if (state.nextAt < now && !state.isBusy && canWait(state)) state.nextAt = now + random() * waitedMs
+  }
+
   const laneOf = (state: State): Lane => (isDoubtful(state) ? 'suspect' : 'contact')
 
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
@@ -285,11 +299,13 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
       const tick = async () => {
         await takeRoster()
         const now = clock.monotonic()
+        if (!way.waits()) catchUp(now)
         for (const group of inGroups(states.values(), { now, untilMs: everyTickMs, pace })) {
           const inMs = group[0]!.nextAt - clock.monotonic()
           if (inMs > 1) await clock.sleep(inMs, signal).catch(() => undefined)
           if (signal.aborted) return
-          for (const state of group) begin(state)
+          const waits = way.waits()
+          for (const state of group) if (!waits || !canWait(state)) begin(state)
         }
       }
       await Promise.all([every(everyTickMs, signal, tick), every(Math.max(50, batchMs * pace), signal, () => flush())])

@@ -17,6 +17,7 @@ function sweep(
   roster: (servers: readonly Watched[]) => readonly Watched[] = (servers) => servers,
   answers = (seen: Observation) => Promise.resolve(seen),
   agoMs = hourMs,
+  quietMs = () => Infinity,
 ) {
   const clock = testClock()
   const servers = Array.from({ length: count }, (_, i): Watched => ({
@@ -54,6 +55,7 @@ function sweep(
     clock,
     // Numbers that are spread evenly, so that the test always sees the same.
     random: () => (++drawn * 0.618_033_988_75) % 1,
+    quietMs,
     roster: async () => roster(servers),
     credentials: async () => null,
     pack: ({ status, secureBoot }) => ({ status, secureBoot, hardware: '{}' }),
@@ -122,6 +124,41 @@ test('a few idle servers are contacted together up to two seconds early', async 
   await pass(300, 20)
   expect(stored()).toBeGreaterThan(1_300)
   expect(stored() / atOnce.size).toBeGreaterThan(6)
+})
+
+test('while requests arrive, idle servers are not contacted; after that they are contacted at most twice as fast until none is late', async () => {
+  let isAsked = false
+  const { perSecond, pass, stored } = sweep(10_000, undefined, undefined, undefined, () => (isAsked ? 0 : Infinity))
+  await pass(20)
+  isAsked = true
+  await pass(6)
+  isAsked = false
+  await pass(77)
+  expect(perSecond.slice(20, 26).filter(Boolean)).toEqual([])
+  for (const count of perSecond.slice(27, 32)) expect(count).toBeGreaterThan(150)
+  // Seconds without a contact are holes.
+  expect(Math.max(...perSecond.filter(Boolean))).toBeLessThanOrEqual(230)
+  expect(stored()).toBe(10_000)
+})
+
+test('requests without a pause stop the contacts for ten seconds once, and for less than a second after that', async () => {
+  const { perSecond, pass, stored } = sweep(10_000, undefined, undefined, undefined, () => 0)
+  await pass(115)
+  const seconds = Array.from(perSecond, (count) => count ?? 0)
+  // The next look after ten seconds is half a second later.
+  expect(seconds.findIndex((count) => count > 0)).toBe(11)
+  expect(Math.min(...seconds.slice(11, 100))).toBeGreaterThan(30)
+  expect(stored()).toBe(10_000)
+})
+
+test('requests do not delay contacts with servers in clusters, with new servers and with those that did not answer', async () => {
+  const kinds: readonly Partial<Watched>[] = [{ live: true }, { lastContactAt: null, reachable: null }, { hasHardware: false }, { reachable: false }]
+  const roster = (servers: readonly Watched[]) => servers.map((server, i) => ({ ...server, ...kinds[i % kinds.length] }))
+  const kept = new WeakMap<readonly Watched[], readonly Watched[]>()
+  const once = (servers: readonly Watched[]) => kept.get(servers) ?? (kept.set(servers, roster(servers)), kept.get(servers)!)
+  const { pass, stored } = sweep(40, once, undefined, undefined, () => 0)
+  await pass(6)
+  expect(stored()).toBeGreaterThanOrEqual(40)
 })
 
 test('if servers answer slowly, further due servers wait without a contact, and each gets its turn', async () => {

@@ -55,7 +55,7 @@ function serverRoutes(app: FastifyInstance, servers: Servers): void {
 }
 
 export function serverDomain(parts: ServerParts) {
-  const { db, clock, random, log, owner, fleet, access } = parts
+  const { db, clock, random, log, owner, traffic, fleet, access } = parts
   const servers = makeServers(parts)
   const stop = new AbortController()
   let running: Promise<unknown> | undefined
@@ -67,6 +67,7 @@ export function serverDomain(parts: ServerParts) {
     fleet,
     clock,
     random,
+    quietMs: traffic.quietMs,
     roster: () => servers.roster(lease.shards()),
     credentials: kept.of,
     onRefused: kept.forget,
