@@ -1,10 +1,13 @@
 /** What becomes of drained servers when their change fails: they run workload again if they can. */
 import { Problem } from '#contract/errors.ts'
 import type { Step } from '#contract/operations.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Stage } from '#talos/client/events.ts'
+import { readStatus } from '#talos/client/inventory.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { isOurCordon, nodePath } from '../../kubernetes.ts'
 import type { MemberRow } from '../../store.ts'
-import { type ChangeTurn, kubernetes, prefixOf, write } from '../frame.ts'
+import { type ChangeTurn, kubernetes, prefixOf, talos, write } from '../frame.ts'
 import { uncordon } from './drain.ts'
 
 const isOver = (step: Step | undefined): boolean => step?.status === 'done' || step?.status === 'skipped'
@@ -16,6 +19,29 @@ const drainsOf = ({ steps }: ChangeTurn['operation']): Step[] =>
 /** A server that was told to wipe itself doesn't run workload again: the wipe may still happen. */
 const stays = (m: MemberRow | undefined): m is MemberRow => m !== undefined && m.released_at === null && m.reset_intent_at === null && m.wiped_at === null
 
+/** Steps that may restart a machine that stays in its cluster. */
+const restarts: ReadonlySet<string> = new Set(['upgrade', 'rollback', 'configure', 'switch', 'withdraw'])
+const mayHaveRestarted = ({ operation }: ChangeTurn, nodeId: string): boolean =>
+  operation.steps.some((s) => s.node_id === nodeId && s.attempt > 0 && restarts.has(prefixOf(s.key)))
+
+const lookDeadlineMs = 5_000
+/** Stages in which a machine stops its kubelet, or has stopped it. */
+const stopping: ReadonlySet<Stage> = new Set(['rebooting', 'shutting_down', 'resetting', 'upgrading'])
+
+/**
+ * Why the machine can't run workload although Kubernetes calls its node Ready, else null. Kubernetes notices after 40 s or more that a kubelet has stopped
+ * (Kubernetes, kube-controller-manager: node-monitor-grace-period).
+ */
+async function whyStopped(turn: ChangeTurn, nodeId: string): Promise<string | null> {
+  try {
+    const { stage } = await talos(turn, nodeId, readStatus, lookDeadlineMs)
+    return stopping.has(stage) ? `it is ${stage.replace('_', ' ')}` : null
+  } catch (error) {
+    if (turn.job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+    return `it does not answer: ${error.message}`
+  }
+}
+
 /** Why the server stays cordoned; null if it runs workload again, or if it isn't Steelyard that has cordoned it. */
 async function resume(turn: ChangeTurn, drain: Step, name: string, isUnharmed: boolean): Promise<string | null> {
   const { job, operation, parts } = turn
@@ -24,6 +50,8 @@ async function resume(turn: ChangeTurn, drain: Step, name: string, isUnharmed: b
     if (!isOurCordon(await api.get(nodePath(name), job.signal))) return null
     const node = (await api.nodes(job.signal)).find((n) => n.name === name)
     if (node?.ready !== true && !isUnharmed) return `it is not Ready${node?.reason ? `: ${node.reason}` : ''}`
+    const why = !isUnharmed && mayHaveRestarted(turn, drain.node_id!) ? await whyStopped(turn, drain.node_id!) : null
+    if (why !== null) return why
     // A retry moves the workload again, and so does a run that follows a crash: this is written first.
     if (drain.status === 'done') await write(turn, (tx) => parts.operations.step(tx, operation.id, drain.key, { status: 'todo' }))
     await uncordon(turn, { nodeId: drain.node_id })
