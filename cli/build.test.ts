@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildClient } from './build.ts'
 
@@ -10,8 +11,9 @@ test('the standalone client is built as one small file', { timeout: 60_000 }, as
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-build-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   await buildClient(folder)
-  expect(await readdir(folder)).toEqual(['steelyard.mjs'])
+  expect((await readdir(folder)).toSorted()).toEqual(['steelyard.mjs', 'steelyard.mjs.gz'])
   const file = join(folder, 'steelyard.mjs')
+  expect(gunzipSync(await readFile(`${file}.gz`))).toEqual(await readFile(file))
   expect((await stat(file)).size).toBeLessThan(900_000)
 
   const env = { ...process.env, XDG_CONFIG_HOME: folder }

@@ -1,13 +1,15 @@
-/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli. */
+/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli, mostly as the .gz beside it. */
 import { realpathSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { build } from 'vite'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Bundles the CLI to the file steelyard.mjs in `outDir`. */
+/** Bundles the CLI to the file steelyard.mjs in `outDir`, and writes it there compressed too. */
 export async function buildClient(outDir: string): Promise<void> {
   await build({
     configFile: false,
@@ -23,7 +25,9 @@ export async function buildClient(outDir: string): Promise<void> {
       rolldownOptions: { output: { entryFileNames: 'steelyard.mjs', banner: '#!/usr/bin/env node', codeSplitting: false } },
     },
   })
-  await chmod(join(outDir, 'steelyard.mjs'), 0o755)
+  const file = join(outDir, 'steelyard.mjs')
+  await chmod(file, 0o755)
+  await writeFile(`${file}.gz`, await promisify(gzip)(await readFile(file), { level: 9 }))
 }
 
 // Replaces `import.meta.main`, which the oldest supported Node.js lacks.

@@ -5,6 +5,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { contentPolicy } from './headers.ts'
@@ -38,12 +40,13 @@ const read = (file: string): Buffer | undefined => (existsSync(file) ? readFileS
 function fileOf(file: string, name: string) {
   const type = types[path.extname(name)]
   if (!type) return undefined
-  const bytes = readFileSync(file)
+  const plain = readFileSync(file)
   const br = read(`${file}.br`)
   const gzip = read(`${file}.gz`)
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
   // Files in `assets` are named after their content, so they never change.
-  return { type, bytes, br, gzip, etag, isLasting: name.startsWith('/assets/') }
+  // Nearly all clients accept gzip, so the plain bytes would only take memory.
+  return { type, plain: gzip ? undefined : plain, br, gzip, etag, isLasting: name.startsWith('/assets/') }
 }
 
 /** Reads the folder of the build, if it exists, and the CLI's bundle. */
@@ -57,7 +60,7 @@ export function consoleFiles(folder: string, cliFile: string) {
     if (found) files.set(name, found)
   }
   if (existsSync(cliFile)) files.set('/cli', fileOf(cliFile, '/cli.mjs')!)
-  const index = files.get('/index.html')?.bytes.toString('utf8')
+  const index = read(path.join(folder, 'index.html'))?.toString('utf8')
   files.delete('/index.html')
   const build = read(path.join(folder, buildFile))
   const connects = build ? connectedOrigins(build) : []
@@ -101,6 +104,8 @@ const accepting = { br: acceptingOf('br'), gzip: acceptingOf('gzip') } as const
 export const accepts = (request: FastifyRequest, encoding: keyof typeof accepting): boolean =>
   accepting[encoding].test(request.headers['accept-encoding'] ?? '')
 
+const unzip = promisify(gunzip)
+
 export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): void {
   for (const [name, file] of files) {
     app.get(name, { config: { open: true } }, async (request, reply) => {
@@ -111,7 +116,7 @@ export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): voi
       if (hasTag(request.headers['if-none-match'], file.etag)) return reply.status(304).send()
       const encoding = (['br', 'gzip'] as const).find((one) => file[one] && accepts(request, one))
       if (encoding) void reply.header('content-encoding', encoding)
-      return reply.type(file.type).send(encoding ? file[encoding] : file.bytes)
+      return reply.type(file.type).send(encoding ? file[encoding] : (file.plain ?? (await unzip(file.gzip!))))
     })
   }
 }

@@ -37,9 +37,25 @@ const numberOf = (code: number): number => (code > 31 && code < 127 ? code - 31 
 
 export function searchIndex() {
   let words = 0
-  /** By sequence: its place in `found`, whose first place is for sequences that no text contains. */
-  const places = new Uint32Array(base ** longest)
+  /** By all characters of a sequence but the last: its row in `places`. The first row is for those that no text contains. */
+  const rows = new Uint16Array(base ** (longest - 1))
+  let rowCount = 1
+  /** Rows with a place in `found` for each last character of a sequence. Texts contain few of the million sequences, so a row is added when it is needed. */
+  let places = new Uint32Array(64 * base)
+  /** The servers of each sequence. The first place is for sequences that no text contains. */
   const found: (number[] | Bits)[] = [[]]
+
+  /** @param start the number of all characters but the last, 0 if there are none */
+  const placeOf = (start: number, last: number): number => places[rows[start]! * base + last]!
+  const addPlace = (start: number, last: number): number => {
+    const row = (rows[start] ||= rowCount++)
+    if (rowCount * base > places.length) {
+      const fewer = places
+      places = new Uint32Array(fewer.length * 2)
+      places.set(fewer)
+    }
+    return (places[row * base + last] = found.push([]) - 1)
+  }
 
   const setOf = (slots: number[] | Bits): Bits => {
     const bits = new Uint32Array(words)
@@ -47,23 +63,24 @@ export function searchIndex() {
     else bits.set(slots)
     return bits
   }
-  const insert = (sequence: number, slot: number): void => {
-    const place = (places[sequence] ||= found.push([]) - 1)
+  const insert = (start: number, last: number, slot: number): void => {
+    const place = placeOf(start, last) || addPlace(start, last)
     const slots = found[place]!
     if (!Array.isArray(slots)) add(slot >>> 5 < slots.length ? slots : (found[place] = setOf(slots)), slot)
     else if (slots.at(-1) !== slot && slots.push(slot) > mostListed) found[place] = setOf(slots)
   }
-  const remove = (sequence: number, slot: number): void => {
-    const slots = found[places[sequence]!]!
-    if (Array.isArray(slots)) found[places[sequence]!] = slots.filter((one) => one !== slot)
+  const remove = (start: number, last: number, slot: number): void => {
+    const place = placeOf(start, last)
+    const slots = found[place]!
+    if (Array.isArray(slots)) found[place] = slots.filter((one) => one !== slot)
     else slots[slot >>> 5]! &= ~(1 << (slot & 31))
   }
-  const eachSequence = (text: string, slot: number, act: (sequence: number, slot: number) => void): void => {
+  const eachSequence = (text: string, slot: number, act: (start: number, last: number, slot: number) => void): void => {
     for (let i = 0, first = 0, second = 0; i < text.length; i++) {
       const third = numberOf(text.charCodeAt(i))
-      if (third !== 0) act(third, slot)
-      if (third !== 0 && second !== 0) act(second * base + third, slot)
-      if (third !== 0 && second !== 0 && first !== 0) act((first * base + second) * base + third, slot)
+      if (third !== 0) act(0, third, slot)
+      if (third !== 0 && second !== 0) act(second, third, slot)
+      if (third !== 0 && second !== 0 && first !== 0) act(first * base + second, third, slot)
       first = second
       second = third
     }
@@ -73,9 +90,9 @@ export function searchIndex() {
     const width = Math.min(longest, text.length)
     let all: Bits | undefined
     for (let end = width; end <= text.length; end++) {
-      let sequence = 0
-      for (let i = end - width; i < end; i++) sequence = sequence * base + numberOf(text.charCodeAt(i))
-      const slots = found[places[sequence]!]!
+      let start = 0
+      for (let i = end - width; i < end - 1; i++) start = start * base + numberOf(text.charCodeAt(i))
+      const slots = found[placeOf(start, numberOf(text.charCodeAt(end - 1)))]!
       const bits = all && !Array.isArray(slots) ? slots : setOf(slots)
       all = all ? both(all, bits) : bits
     }
