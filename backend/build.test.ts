@@ -18,7 +18,7 @@ test('files that the program finds by their place are in the bundle’s folder',
     [...readFileSync(`${folder}${file}`, 'utf8').matchAll(/new URL\(["'`](\.[^"'`]+)["'`], import\.meta\.url\)/g)].map(([, place]) => place!),
   )
   // The repository's root is two folders above the sources, and above the bundle.
-  expect(places.toSorted()).toEqual(['../../', './check-thread.js', './migrations/', './reader-thread.js'])
+  expect(places.toSorted()).toEqual(['../../', './check-thread.js', './common-thread.js', './migrations/', './reader-thread.js'])
   expect(places.filter((place) => !existsSync(new URL(place, new URL('dist/', import.meta.url))))).toEqual([])
   expect(readdirSync(`${folder}migrations`)).toEqual(readdirSync(new URL('src/db/migrations/', import.meta.url)))
 })

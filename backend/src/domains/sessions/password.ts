@@ -2,6 +2,7 @@
 import { hash, verify } from '@node-rs/argon2'
 import { Problem } from '#contract/errors.ts'
 import { mayBePassword } from '#contract/sessions.ts'
+import { isCommonPassword } from './common-passwords.ts'
 import { PasswordsBusy, type Source, turns } from './turns.ts'
 
 /** Parameters of argon2id from OWASP's second recommendation: 19 MiB, two passes, one lane. */
@@ -57,7 +58,5 @@ export async function demandGoodPassword(password: string, email: string, field:
   const verdict = mayBePassword(password, email)
   const refuse = (reason: string) => new Problem('invalid', reason, { [field]: reason })
   if (!verdict.ok) throw refuse(verdict.reason)
-  // 49,000 passwords, some of them with 12 characters. Looked through each time, because passwords are rarely set and a set of them takes 4 MB.
-  const { dictionary } = await import('@zxcvbn-ts/language-common')
-  if (dictionary['passwords-common'].includes(password.toLowerCase())) throw refuse('This password is among the most common ones: choose another')
+  if (await isCommonPassword(password)) throw refuse('This password is among the most common ones: choose another')
 }
