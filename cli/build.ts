@@ -1,4 +1,7 @@
-/** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli, mostly as the .gz beside it. */
+/**
+ * Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli, compressed
+ * if the client accepts gzip.
+ */
 import { realpathSync } from 'node:fs'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -32,6 +32,7 @@ const types: Record<string, string> = {
 
 /** A file that the build writes for the server. It is never served. */
 const buildFile = 'build.json'
+const indexFile = 'index.html'
 const noncePlaceholder = '__NONCE__'
 const eventPlaceholder = '__LAST_EVENT__'
 
@@ -45,8 +46,9 @@ function fileOf(file: string, name: string) {
   const gzip = read(`${file}.gz`)
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
   // Files in `assets` are named after their content, so they never change.
+  const isLasting = name.startsWith('/assets/')
   // Nearly all clients accept gzip, so the plain bytes would only take memory.
-  return { type, plain: gzip ? undefined : plain, br, gzip, etag, isLasting: name.startsWith('/assets/') }
+  return { type, plain: gzip ? undefined : plain, br, gzip, etag, isLasting }
 }
 
 /** Reads the folder of the build, if it exists, and the CLI's bundle. */
@@ -56,12 +58,11 @@ export function consoleFiles(folder: string, cliFile: string) {
   for (const entry of entries.filter((one) => one.isFile())) {
     const file = path.join(entry.parentPath, entry.name)
     const name = `/${path.relative(folder, file).split(path.sep).join('/')}`
-    const found = name === `/${buildFile}` ? undefined : fileOf(file, name)
+    const found = name === `/${buildFile}` || name === `/${indexFile}` ? undefined : fileOf(file, name)
     if (found) files.set(name, found)
   }
   if (existsSync(cliFile)) files.set('/cli', fileOf(cliFile, '/cli.mjs')!)
-  const index = read(path.join(folder, 'index.html'))?.toString('utf8')
-  files.delete('/index.html')
+  const index = read(path.join(folder, indexFile))?.toString('utf8')
   const build = read(path.join(folder, buildFile))
   const connects = build ? connectedOrigins(build) : []
   return {

@@ -1,6 +1,6 @@
 /**
- * Looks passwords up among the 49,000 most common ones, on a worker thread that ends after some time without a question. Passwords are rarely set, and loading
- * the list on the main thread stops it for a moment and takes 3 MB for good.
+ * Looks passwords up among the 49,000 most common ones, on a worker thread that ends when it is idle. Passwords are rarely set. If the main thread loaded the
+ * list, it would stop for a moment and keep 3 MB.
  */
 import { Worker } from 'node:worker_threads'
 import type { Answered, Asked } from './common-thread.ts'
