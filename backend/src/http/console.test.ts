@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -62,6 +62,29 @@ test('the console is served from a fixed list of files, compressed if the browse
     expect(response.body).not.toContain('reporting_origin')
   }
   expect((await own.app.inject({ url: '/assets/missing.js' })).statusCode).toBe(404)
+})
+
+test('the console is served as it was at the start after a new build has deleted its files', async () => {
+  let folder = ''
+  const own = await startBackend({
+    prepare: ({ config }) => {
+      folder = path.join(config.dataFolder, 'console')
+      mkdirSync(path.join(folder, 'assets'), { recursive: true })
+      writeFileSync(path.join(folder, 'index.html'), '<title>Steelyard</title>')
+      writeFileSync(path.join(folder, 'early.js'), 'early')
+      writeFileSync(path.join(folder, 'assets/index-abc.js'), 'plain')
+      writeFileSync(path.join(folder, 'assets/index-abc.js.br'), 'brotli')
+      writeFileSync(path.join(folder, 'assets/index-abc.js.gz'), gzipSync('plain'))
+      writeFileSync(path.join(folder, 'assets/small-abc.js'), 'small')
+    },
+  })
+  rmSync(folder, { recursive: true })
+  const bodyOf = async (url: string, encoding: string) => (await own.app.inject({ url, headers: { 'accept-encoding': encoding } })).body
+  expect(await bodyOf('/assets/index-abc.js', 'br')).toBe('brotli')
+  expect(await bodyOf('/assets/index-abc.js', 'identity')).toBe('plain')
+  expect(await bodyOf('/assets/small-abc.js', 'br')).toBe('small')
+  expect(await bodyOf('/early.js', 'br')).toBe('early')
+  expect(await bodyOf('/', 'br')).toBe('<title>Steelyard</title>')
 })
 
 test('the API documentation is one page without scripts', async () => {

@@ -3,7 +3,7 @@
  * with a hash in their name permanently; index.html is generated for each response, with its own nonce.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, read as readFrom } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -36,19 +36,48 @@ const indexFile = 'index.html'
 const noncePlaceholder = '__NONCE__'
 const eventPlaceholder = '__LAST_EVENT__'
 
+/** A file's bytes. `close` ends the reading. */
+interface Content {
+  read: () => Buffer | Promise<Buffer>
+  close?: () => void
+}
+
+const unzip = promisify(gunzip)
+const readOpened = promisify(readFrom)
+
 const read = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined)
+
+function inMemory(file: string): Content | undefined {
+  const bytes = read(file)
+  return bytes && { read: () => bytes }
+}
+
+/** Reads from the open file, so that the bytes stay those of the start, also after a new build has deleted the file. */
+function onDisk(file: string): Content | undefined {
+  if (!existsSync(file)) return undefined
+  const opened = openSync(file, 'r')
+  const { size } = fstatSync(opened)
+  return {
+    read: async () => {
+      const { bytesRead, buffer } = await readOpened(opened, Buffer.allocUnsafeSlow(size), 0, size, 0)
+      if (bytesRead < size) throw new Error(`${file} has been changed since the start`)
+      return buffer
+    },
+    close: () => closeSync(opened),
+  }
+}
 
 function fileOf(file: string, name: string) {
   const type = types[path.extname(name)]
   if (!type) return undefined
-  const plain = readFileSync(file)
-  const br = read(`${file}.br`)
-  const gzip = read(`${file}.gz`)
-  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
-  // Files in `assets` are named after their content, so they never change.
+  // Files in `assets` are named after their content, so they never change, and browsers read them once. In memory they would take 1.5 MB.
   const isLasting = name.startsWith('/assets/')
+  const contentOf = isLasting ? onDisk : inMemory
+  const br = contentOf(`${file}.br`)
+  const gzip = contentOf(`${file}.gz`)
+  const etag = `"${createHash('sha256').update(readFileSync(file)).digest('base64url').slice(0, 22)}"`
   // Nearly all clients accept gzip, so the plain bytes would only take memory.
-  return { type, plain: gzip ? undefined : plain, br, gzip, etag, isLasting }
+  return { type, plain: gzip ? undefined : contentOf(file), br, gzip, etag, isLasting }
 }
 
 /** Reads the folder of the build, if it exists, and the CLI's bundle. */
@@ -105,9 +134,10 @@ const accepting = { br: acceptingOf('br'), gzip: acceptingOf('gzip') } as const
 export const accepts = (request: FastifyRequest, encoding: keyof typeof accepting): boolean =>
   accepting[encoding].test(request.headers['accept-encoding'] ?? '')
 
-const unzip = promisify(gunzip)
-
 export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): void {
+  app.addHook('onClose', async () => {
+    for (const { plain, br, gzip } of files.values()) for (const content of [plain, br, gzip]) content?.close?.()
+  })
   for (const [name, file] of files) {
     app.get(name, { config: { open: true } }, async (request, reply) => {
       void reply
@@ -117,7 +147,8 @@ export function serveConsole(app: FastifyInstance, { files }: ConsoleFiles): voi
       if (hasTag(request.headers['if-none-match'], file.etag)) return reply.status(304).send()
       const encoding = (['br', 'gzip'] as const).find((one) => file[one] && accepts(request, one))
       if (encoding) void reply.header('content-encoding', encoding)
-      return reply.type(file.type).send(encoding ? file[encoding] : (file.plain ?? (await unzip(file.gzip!))))
+      const bytes = encoding ? await file[encoding]!.read() : file.plain ? await file.plain.read() : await unzip(await file.gzip!.read())
+      return reply.type(file.type).send(bytes)
     })
   }
 }
