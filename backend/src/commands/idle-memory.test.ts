@@ -19,10 +19,10 @@ test('garbage is collected once when the program is idle, and again only after i
   const { memory, stop } = watched({ quietMs: 60_000 })
   vi.advanceTimersByTime(300_000)
   expect(memory.collections).toBe(1)
-  memory.bytes = 147 * mebibyte
+  memory.bytes = 151 * mebibyte
   vi.advanceTimersByTime(300_000)
   expect(memory.collections).toBe(1)
-  memory.bytes = 149 * mebibyte
+  memory.bytes = 153 * mebibyte
   vi.advanceTimersByTime(300_000)
   expect(memory.collections).toBe(2)
   stop()

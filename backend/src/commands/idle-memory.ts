@@ -12,10 +12,10 @@ export interface IdleMemory {
 const checkMs = 30_000
 const leastQuietMs = 2_000
 /**
- * The resident memory must have grown by this much since the last collection. With 1,000 idle servers it grows by 10 MB in half a minute, and by little more
- * afterwards, because V8's own collections hold it there. A larger limit is reached late, and the memory stays at its largest until then.
+ * The resident memory must have grown by this much since the last collection. With 1,000 idle servers it grows by 10 MB in half a minute and by 15 MB in all,
+ * because V8's own collections hold it there. A smaller limit makes this process collect, and compile its code again, in every minute.
  */
-const growthBytes = 8 * 1024 ** 2
+const growthBytes = 12 * 1024 ** 2
 
 /** @param quietMs time since the last request, in ms. Returns a function that ends the checks. */
 export function returnIdleMemory({ collect, residentBytes }: IdleMemory, quietMs: () => number): () => void {
