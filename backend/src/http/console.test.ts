@@ -9,30 +9,32 @@ import { startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
 
+/** A backend whose console consists of these files, by their path in its folder. */
+async function withFiles(files: Record<string, string | Buffer>, environment: Record<string, string> = {}) {
+  let folder = ''
+  const prepare: NonNullable<Parameters<typeof startBackend>[0]>['prepare'] = ({ config }) => {
+    folder = path.join(config.dataFolder, 'console')
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+      writeFileSync(path.join(folder, name), content)
+    }
+  }
+  const started = await startBackend({ environment, prepare })
+  return { app: started.app, folder }
+}
+
 /** A backend with a small console. */
 const withConsole = (build: object, environment: Record<string, string> = {}) =>
-  startBackend({
-    environment,
-    prepare: ({ config }) => {
-      const folder = path.join(config.dataFolder, 'console')
-      mkdirSync(folder, { recursive: true })
-      writeFileSync(path.join(folder, 'index.html'), '<title>Steelyard</title>')
-      writeFileSync(path.join(folder, 'build.json'), JSON.stringify(build))
-    },
-  })
+  withFiles({ 'index.html': '<title>Steelyard</title>', 'build.json': JSON.stringify(build) }, environment)
+
+const script = { 'assets/index-abc.js': 'plain', 'assets/index-abc.js.br': 'brotli', 'assets/index-abc.js.gz': gzipSync('plain') }
 
 test('the console is served from a fixed list of files, compressed if the browser accepts it, with a new nonce each time', async () => {
-  const own = await startBackend({
-    prepare: ({ config }) => {
-      const folder = path.join(config.dataFolder, 'console')
-      mkdirSync(path.join(folder, 'assets'), { recursive: true })
-      writeFileSync(path.join(folder, 'index.html'), '<meta name="csp-nonce" content="__NONCE__"><meta name="last-event" content="__LAST_EVENT__">')
-      writeFileSync(path.join(folder, 'build.json'), '{"reporting_origin":"https://reports.example.com"}')
-      writeFileSync(path.join(folder, 'assets/index-abc.js'), 'plain')
-      writeFileSync(path.join(folder, 'assets/index-abc.js.br'), 'brotli')
-      writeFileSync(path.join(folder, 'assets/index-abc.js.gz'), gzipSync('plain'))
-      writeFileSync(path.join(config.dataFolder, 'cli.mjs'), '#!/usr/bin/env node')
-    },
+  const own = await withFiles({
+    ...script,
+    'index.html': '<meta name="csp-nonce" content="__NONCE__"><meta name="last-event" content="__LAST_EVENT__">',
+    'build.json': '{"reporting_origin":"https://reports.example.com"}',
+    '../cli.mjs': '#!/usr/bin/env node',
   })
   const pages = await Promise.all(['/', '/infra/servers', '/auth/login?error=x'].map((u) => own.app.inject({ url: u })))
   const nonces = pages.map((page) => {
@@ -65,21 +67,9 @@ test('the console is served from a fixed list of files, compressed if the browse
 })
 
 test('the console is served as it was at the start after a new build has deleted its files', async () => {
-  let folder = ''
-  const own = await startBackend({
-    prepare: ({ config }) => {
-      folder = path.join(config.dataFolder, 'console')
-      mkdirSync(path.join(folder, 'assets'), { recursive: true })
-      writeFileSync(path.join(folder, 'index.html'), '<title>Steelyard</title>')
-      writeFileSync(path.join(folder, 'early.js'), 'early')
-      writeFileSync(path.join(folder, 'assets/index-abc.js'), 'plain')
-      writeFileSync(path.join(folder, 'assets/index-abc.js.br'), 'brotli')
-      writeFileSync(path.join(folder, 'assets/index-abc.js.gz'), gzipSync('plain'))
-      writeFileSync(path.join(folder, 'assets/small-abc.js'), 'small')
-    },
-  })
+  const { app, folder } = await withFiles({ ...script, 'index.html': '<title>Steelyard</title>', 'early.js': 'early', 'assets/small-abc.js': 'small' })
   rmSync(folder, { recursive: true })
-  const bodyOf = async (url: string, encoding: string) => (await own.app.inject({ url, headers: { 'accept-encoding': encoding } })).body
+  const bodyOf = async (url: string, encoding: string) => (await app.inject({ url, headers: { 'accept-encoding': encoding } })).body
   expect(await bodyOf('/assets/index-abc.js', 'br')).toBe('brotli')
   expect(await bodyOf('/assets/index-abc.js', 'identity')).toBe('plain')
   expect(await bodyOf('/assets/small-abc.js', 'br')).toBe('small')

@@ -36,7 +36,7 @@ const indexFile = 'index.html'
 const noncePlaceholder = '__NONCE__'
 const eventPlaceholder = '__LAST_EVENT__'
 
-/** A file's bytes. `close` ends the reading. */
+/** The bytes of a file. `close` releases the open file. */
 interface Content {
   read: () => Buffer | Promise<Buffer>
   close?: () => void
