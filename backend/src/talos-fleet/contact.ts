@@ -216,11 +216,14 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
   /** Whether a contact only confirms that an idle server is as it was two minutes ago. */
   const canWait = (state: State): boolean => !state.server.live && !isDoubtful(state) && state.everythingAt > 0
 
-  /** Spreads the contacts that have waited over as long a time as they have waited, so that there are at most twice as many as usual. */
-  const catchUp = (now: number): void => {
+  /**
+   * Puts off the contacts that can wait by as long as they have waited, so that they stay spread. Made up for at twice the usual rate, they would take more of the
+   * processor from a user who goes on working than if they hadn't waited.
+   */
+  const putOff = (): void => {
     const waitedMs = way.takeWaitedMs()
     if (waitedMs === 0) return
-    for (const state of states.values()) if (state.nextAt < now && !state.isBusy && canWait(state)) state.nextAt = now + random() * waitedMs
+    for (const state of states.values()) if (!state.isBusy && canWait(state)) state.nextAt += waitedMs
   }
 
   const laneOf = (state: State): Lane => (isDoubtful(state) ? 'suspect' : 'contact')
@@ -299,7 +302,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
       const tick = async () => {
         await takeRoster()
         const now = clock.monotonic()
-        if (!way.waits()) catchUp(now)
+        if (!way.waits()) putOff()
         for (const group of inGroups(states.values(), { now, untilMs: everyTickMs, pace })) {
           const inMs = group[0]!.nextAt - clock.monotonic()
           if (inMs > 1) await clock.sleep(inMs, signal).catch(() => undefined)
