@@ -217,8 +217,8 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
   const canWait = (state: State): boolean => !state.server.live && !isDoubtful(state) && state.everythingAt > 0
 
   /**
-   * Puts off the contacts that can wait by as long as they have waited, so that they stay spread. Made up for at twice the usual rate, they would take more of the
-   * processor from a user who goes on working than if they hadn't waited.
+   * Puts off all contacts that can wait by the time that they have waited, so that they stay spread. They don't catch up: contacts at twice the usual rate slowed
+   * the next pages of a user who went on working.
    */
   const putOff = (): void => {
     const waitedMs = way.takeWaitedMs()

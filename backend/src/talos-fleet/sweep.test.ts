@@ -151,6 +151,16 @@ test('requests without a pause stop the contacts for ten seconds once, and for l
   expect(stored()).toBe(10_000)
 })
 
+test('while requests arrive without a pause, a server is contacted every 140 seconds', async () => {
+  const { pass, stored } = sweep(1_000, undefined, undefined, undefined, () => 0)
+  await pass(140)
+  const before = stored()
+  await pass(1_400)
+  const perServer = (stored() - before) / 1_000
+  expect(perServer).toBeGreaterThan(9.7)
+  expect(perServer).toBeLessThan(10.3)
+})
+
 test('requests do not delay contacts with servers in clusters, with new servers and with those that did not answer', async () => {
   const kinds: readonly Partial<Watched>[] = [{ live: true }, { lastContactAt: null, reachable: null }, { hasHardware: false }, { reachable: false }]
   const roster = (servers: readonly Watched[]) => servers.map((server, i) => ({ ...server, ...kinds[i % kinds.length] }))
