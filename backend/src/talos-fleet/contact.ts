@@ -12,7 +12,7 @@ import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
 import { giveWay } from './give-way.ts'
 import { type PackedReading, readEverything, type Reading } from './reading.ts'
-import { inGroups, missesToUnreachable, schedule } from './schedule.ts'
+import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
 
 export interface Watched extends KnownServer {
   readonly clusterId: string | null
@@ -108,6 +108,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
   const open = new Set<AbortController>()
 
   const { firstAt, nextMs, firstReadingAt, nextReadingMs } = schedule({ clock, random, pace })
+  const soon = upcoming(states, pace)
   const way = giveWay({ clock, quietMs, pace })
   const about = ({ server: { id, address, clusterId, uuid, serial, version }, at }: Asked) => ({
     serverId: id,
@@ -131,6 +132,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     state.misses = 0
     state.everythingAt = 0
     state.nextAt = Math.min(state.nextAt, now)
+    soon.changed(state)
   }
 
   const takeRoster = async (): Promise<void> => {
@@ -145,25 +147,32 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
       gone.delete(server.id)
       const state = states.get(server.id)
       if (!state) {
-        states.set(server.id, {
+        const added: State = {
           server,
           nextAt: firstAt(server, now, servers.length),
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
           everythingAt: firstReadingAt(server, now),
           client: null,
-        })
+        }
+        states.set(server.id, added)
+        soon.changed(added)
         continue
       }
       if (state.server === server) continue
       const hasMoved = !isSamePlace(state.server, server)
       if (hasMoved) restart(state, now)
-      else if (server.live && !state.server.live) state.nextAt = Math.min(state.nextAt, now)
+      else if (server.live && !state.server.live) {
+        state.nextAt = Math.min(state.nextAt, now)
+        soon.changed(state)
+      }
       state.server = server
     }
     for (const id of gone) {
-      drop(states.get(id)!)
+      const state = states.get(id)!
+      drop(state)
       states.delete(id)
+      soon.changed(state)
     }
   }
 
@@ -255,6 +264,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
       open.delete(own)
       state.isBusy = false
       state.nextAt = clock.monotonic() + nextMs(state.server, state.misses)
+      soon.changed(state)
       // If the server changed or was removed during this contact, the open connection may lead to the wrong machine.
       if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
     }
@@ -303,7 +313,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
         await takeRoster()
         const now = clock.monotonic()
         if (!way.waits()) putOff()
-        for (const group of inGroups(states.values(), { now, untilMs: everyTickMs, pace })) {
+        for (const group of inGroups(soon.at(now, everyTickMs), { now, untilMs: everyTickMs, pace })) {
           const inMs = group[0]!.nextAt - clock.monotonic()
           if (inMs > 1) await clock.sleep(inMs, signal).catch(() => undefined)
           if (signal.aborted) return

@@ -24,6 +24,8 @@ const mostTogether = 16
 /** How much earlier than due a contact may begin to be part of a group. Retries begin in time. */
 const idleEarlyMs = 2_000
 const liveEarlyMs = 100
+/** How far ahead `upcoming` looks each time that it passes through all states. */
+const aheadMs = 10_000
 
 /** What the order of contacts depends on. `nextAt` is a monotonic time, so that setting back the wall clock doesn't delay the next contact. */
 interface Due {
@@ -58,6 +60,32 @@ export function schedule({ clock, random, pace }: { readonly clock: Clock; reado
     /** Time of the first full reading of a server that is new to this process. */
     firstReadingAt: (server: Watched, now: number): number => (server.hasHardware ? now + random() * everythingMs * pace : 0),
     nextReadingMs: (): number => jittered(everythingMs),
+  }
+}
+
+/**
+ * The states that may be due soon, so that a look every half second doesn't pass through all of ten thousand states, which lie scattered in memory.
+ * @param all states by the id of their server
+ */
+export function upcoming<T extends Due>(all: ReadonlyMap<string, T>, pace: number) {
+  const soon = new Set<T>()
+  let untilAt = -Infinity
+  return {
+    /** At least the states that `inGroups` needs for the same times. */
+    at(now: number, untilMs: number): Iterable<T> {
+      const neededAt = now + untilMs + idleEarlyMs * pace
+      if (neededAt > untilAt) {
+        untilAt = neededAt + aheadMs * pace
+        soon.clear()
+        for (const one of all.values()) if (one.nextAt <= untilAt) soon.add(one)
+      }
+      return soon
+    },
+    /** Called after each change that makes a state due at another time. A removed state isn't kept. */
+    changed(one: T): void {
+      if (one.nextAt <= untilAt && all.get(one.server.id) === one) soon.add(one)
+      else soon.delete(one)
+    },
   }
 }
 

@@ -34,10 +34,10 @@ export interface EmbeddedOptions {
 /** A unix socket's path has at most 107 bytes, PostgreSQL's file name included. */
 const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
-/** How often to check that the server answers, and that its process exists. */
 const checkMs = 1_000
+/** How often to check that the process of an adopted server exists. The end of a launched one is an event. */
 const lifeCheckMs = 100
-/** How often to ask a living server for an answer, over a new connection. A dead one is noticed at the next `lifeCheckMs`. */
+/** How often to ask a living server for an answer, over a new connection. */
 const probeMs = 5_000
 /** How often to check whether a starting server answers. PostgreSQL starts a process for each check. */
 const answerCheckMs = 40
@@ -95,6 +95,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   let making: ChildProcess | undefined
   let launched: Launched | undefined
   let serving: number | undefined
+  /** Ends the pause of `watch`. */
+  let wake: () => void = () => undefined
   /** Offset in the log file at which the output of the latest launch begins. */
   let logFrom = 0
 
@@ -148,7 +150,11 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     closeSync(out)
     child.unref()
     let isOver = false
-    for (const event of ['error', 'exit']) child.once(event, () => (isOver = true))
+    const over = () => {
+      isOver = true
+      wake()
+    }
+    for (const event of ['error', 'exit']) child.once(event, over)
     return (launched = { pid: child.pid, hasEnded: () => isOver })
   }
 
@@ -217,12 +223,26 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     return answers()
   }
 
+  /** Waits until the launched server ends or `stop` is called, at most the given time. */
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
   const watch = async (): Promise<void> => {
-    for (let looks = 1; ; looks++) {
-      await sleep(lifeCheckMs)
+    for (let sinceProbeMs = 0; ;) {
+      const isChild = launched?.pid === serving && !launched?.hasEnded()
+      const ms = isChild ? probeMs - sinceProbeMs : lifeCheckMs
+      await pause(ms)
       if (stopping) return
+      sinceProbeMs += ms
       const isDead = !isAlive(machine, serving)
-      if (!isDead && looks % (probeMs / lifeCheckMs) !== 0) continue
+      if (!isDead && sinceProbeMs < probeMs) continue
+      sinceProbeMs = 0
       try {
         // A living server that doesn't answer may be busy, so it is probed twice. PostgreSQL's own lock prevents a second server.
         if (!isDead && ((await answers()) || (await answersSoon()))) continue
@@ -286,6 +306,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     /** Ends the sessions and stops the server cleanly. */
     async stop(): Promise<void> {
       stopping = true
+      wake()
       await watching
       const server = pid()
       if (serving !== undefined && serving === server) {

@@ -17,7 +17,9 @@ const keptMs = 24 * 3600_000
 /** Maximum number of events that wait for one reader; past this limit the reader gets `resync`. */
 const mostWaiting = 256
 const mostReplayed = 1_000
+/** The poll finds events whose notification was lost, and notices a silent database. Without readers nobody waits for either. */
 const pollMs = 1_000
+const unreadPollMs = 5_000
 const readBatch = 1_000
 /** A stream ends after the database has been silent for this time, because no events can arrive; its reader then polls. */
 const silentMs = 5_000
@@ -40,6 +42,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
   let again = false
   let goneSince: number | undefined
   let timer: NodeJS.Timeout | undefined
+  let polls = 0
   let unlisten: () => void = () => undefined
 
   /** Events after `from`. `text` is the event in the stream's wire format, serialised once and shared by all readers. */
@@ -89,6 +92,11 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
     } finally {
       reading = false
     }
+  }
+
+  const poll = (): void => {
+    polls += 1
+    if (readers.size > 0 || goneSince !== undefined || polls % (unreadPollMs / pollMs) === 0) void read()
   }
 
   const head = async (): Promise<number> => (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
@@ -158,7 +166,7 @@ export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'cloc
       last = await head()
       ready = true
       unlisten = listener.on(eventChannel, () => void read())
-      timer = setInterval(() => void read(), pollMs)
+      timer = setInterval(poll, pollMs)
     },
 
     stop(): void {
