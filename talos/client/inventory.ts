@@ -10,7 +10,7 @@ import type { LinkStatusSpec } from '../proto/gen/definitions/network_pb.ts'
 import type { MachineStatusSpec } from '../proto/gen/definitions/runtime_pb.ts'
 import { count, maxItems, type CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
-import type { Resource } from './state.ts'
+import type { ReadOptions, Resource } from './state.ts'
 import { TalosError } from './errors.ts'
 import { stageOf, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
@@ -33,7 +33,7 @@ export async function readIdentity(client: TalosClient, options: CallOptions = {
 }
 
 /** The machine's hardware and addresses. Throws TalosError. */
-export async function readInventory(client: TalosClient, options: CallOptions = {}) {
+export async function readInventory(client: TalosClient, options: ReadOptions = {}) {
   const truncated: string[] = []
   const all = async <Desc extends DescMessage>(
     field: string,
@@ -112,7 +112,7 @@ export async function readDisks(client: TalosClient, options: CallOptions = {}) 
 }
 
 /** What Talos found on the block devices. Undefined if the machine doesn't report its block devices, or if the list was truncated. */
-async function readVolumes(client: TalosClient, options: CallOptions) {
+async function readVolumes(client: TalosClient, options: ReadOptions) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
   return found.items.map(({ id, spec }) => ({
@@ -163,7 +163,7 @@ export async function readStage(client: TalosClient, options: CallOptions = {}):
 }
 
 /** Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage, if it was just read. Throws TalosError. */
-export async function readStatus(client: TalosClient, options: CallOptions = {}, known?: MachineStatus) {
+export async function readStatus(client: TalosClient, options: ReadOptions = {}, known?: MachineStatus) {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
   const [machine, version, hostname, systemDisks, extensions] = await Promise.all([
     known ?? readStage(client, options),
@@ -186,7 +186,7 @@ export async function readStatus(client: TalosClient, options: CallOptions = {},
 }
 
 /** The machine's addresses, without those of pods and services. */
-async function readAddresses(client: TalosClient, options: CallOptions): Promise<string[]> {
+async function readAddresses(client: TalosClient, options: ReadOptions): Promise<string[]> {
   const { items } = await client.list(resources.nodeAddress, options)
   const found = ['routed-no-k8s', 'routed', 'current'].flatMap((id) => items.find((item) => item.id === id) ?? [])[0]
   return (found?.spec.addresses ?? []).slice(0, maxItems).flatMap((prefix) => addressText(prefix.ip) ?? [])
@@ -223,7 +223,7 @@ function prefixText(prefix: NetIPPrefix | undefined): string | undefined {
 }
 
 /** Resolves to undefined if the machine's Talos version lacks the kind of resource: Talos refuses the call instead of returning an empty list. */
-async function tolerated<T>(answer: Promise<T>): Promise<T | undefined> {
+export async function tolerated<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
   } catch (error) {

@@ -20,12 +20,18 @@ export interface WatchEvent<Spec> {
   resource: Resource<Spec> | undefined
 }
 
+/** Options of a call for resources. `seen` gets the bytes of each answer before they are decoded. */
+export interface ReadOptions extends CallOptions {
+  seen?: ((kind: ResourceKind, bytes: Buffer) => void) | undefined
+}
+
 export function stateCalls(connection: CallContext) {
   return {
     /** One resource, or undefined if it doesn't exist. */
-    async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
+    async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: ReadOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
       try {
         const bytes = await unaryBytes(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
+        options.seen?.(kind, bytes)
         return specified(kind, messageIn(kind, bytes))
       } catch (error) {
         if (error instanceof TalosError && error.kind === 'not_found') return undefined
@@ -39,7 +45,7 @@ export function stateCalls(connection: CallContext) {
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
-      options: CallOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
+      options: ReadOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
     ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
       const items: Resource<MessageShape<Desc>>[] = []
       let total = 0
@@ -47,6 +53,7 @@ export function stateCalls(connection: CallContext) {
       let truncated = false
       const request = { namespace: kind.namespace, type: kind.type }
       await each(connection, options, State.method.list, request, (answer) => {
+        options.seen?.(kind, answer)
         const message = messageIn(kind, answer)
         const { bytes } = message
         // Stop reading at the limits.
@@ -61,6 +68,11 @@ export function stateCalls(connection: CallContext) {
         return !truncated
       })
       return { items, truncated }
+    },
+
+    /** Passes each answer of a list to `receive` without decoding it, until that returns false. */
+    async listBytes(kind: ResourceKind, receive: (bytes: Buffer) => boolean, options: CallOptions = {}): Promise<void> {
+      await each(connection, options, State.method.list, { namespace: kind.namespace, type: kind.type }, receive)
     },
 
     /**

@@ -107,6 +107,25 @@ test('the first contact reads the whole inventory, later contacts only the stage
   for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
 })
 
+test('a later full reading is reported only if a resource has changed, such as a disk that was plugged in', async () => {
+  const server = watched(1)
+  const { disks } = simulator.servers[1]!.hardware
+  const { of, until } = keep([server])
+  const readings = () => of(server).filter((o) => o.kind === 'seen' && o.reading !== null)
+  // Full readings are due after 3 s, contacts after 0.6 s.
+  await until(() => of(server).length >= 12)
+  expect(readings()).toHaveLength(1)
+  disks.push({ ...disks[0]!, name: 'sdz', serial: 'new' })
+  try {
+    await until(() => readings().length === 2)
+    const contacts = of(server).length
+    await until(() => of(server).length >= contacts + 8)
+    expect(readings()).toHaveLength(2)
+  } finally {
+    disks.pop()
+  }
+})
+
 test('a server whose reading is older than the recorded state is read again at the next contact', async () => {
   const server = watched(0)
   let outdated = 2

@@ -9,9 +9,9 @@ import { type Identity, type MachineStatus, readStage } from '#talos/client/inve
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
-import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
+import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, type Pin, readDeadlineMs } from './fleet.ts'
 import { giveWay } from './give-way.ts'
-import { type PackedReading, readEverything, type Reading } from './reading.ts'
+import { type PackedReading, readDigest, type Reading, readWithDigest } from './reading.ts'
 import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
 
 export interface Watched extends KnownServer {
@@ -176,15 +176,25 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     }
   }
 
-  const read = async (state: State, asked: Asked, client: TalosClient, fingerprint: string | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
+  /** Reads the stage, and everything if that is due and may have changed. @param pin the certificate of a machine in maintenance */
+  const read = async (state: State, asked: Asked, client: TalosClient, pin: Pin | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
     const { server } = asked
+    const fingerprint = pin?.fingerprint ?? null
     const now = clock.monotonic()
     const status = await readStage(client)
     // Compares with the stored values, not with the last observation, which may never have been stored.
-    const isDue =
-      !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
-    const reading = isDue ? pack(await readEverything(client, status)) : null
-    if (reading) state.everythingAt = now + nextReadingMs()
+    const isUnknown =
+      !server.hasHardware || state.everythingAt === 0 || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
+    let reading: PackedReading | null = null
+    if (isUnknown || now >= state.everythingAt) {
+      const isUnchanged = !isUnknown && pin?.digest !== undefined && (await readDigest(client)) === pin.digest
+      if (!isUnchanged) {
+        const all = await readWithDigest(client, status)
+        if (pin) pin.digest = all.digest
+        reading = pack(all.reading)
+      }
+      state.everythingAt = now + nextReadingMs()
+    }
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
@@ -192,8 +202,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
   const watch = async (state: State, asked: Asked, options: ConnectOptions, keys: Credentials) => {
     const connection = fleet.connection(asked.server)
     if (!state.client) {
-      if ((await connection.presence(options)) === 'maintenance')
-        return connection.maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
+      if ((await connection.presence(options)) === 'maintenance') return connection.maintenance((client, pin) => read(state, asked, client, pin), options)
       // The signal isn't passed, because its abort would close the connection, which stays open after this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
     }
@@ -205,7 +214,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     const keys = server.clusterId === null ? null : await credentials(server.clusterId)
     if (keys) return watch(state, asked, options, keys)
     drop(state)
-    return fleet.connection(server).maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
+    return fleet.connection(server).maintenance((client, pin) => read(state, asked, client, pin), options)
   }
 
   const missed = (state: State, asked: Asked, error: unknown, isLate: boolean, deadlineMs: number): Observation => {

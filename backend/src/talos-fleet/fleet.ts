@@ -10,7 +10,7 @@ import { type Identity, readIdentity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
-import { readEverything, type Reading } from './reading.ts'
+import { readWithDigest, type Reading } from './reading.ts'
 
 export const readDeadlineMs = 10_000
 
@@ -44,6 +44,8 @@ export interface Pin {
   /** SHA-256 of the certificate. */
   readonly sha256: string
   readonly fingerprint: string
+  /** Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows another certificate. */
+  digest?: number | undefined
 }
 
 /** The hardware that answered isn't that of the known server. Only read requests were sent to it. */
@@ -76,6 +78,8 @@ export type ServerConnection = ReturnType<Fleet['connection']>
 export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
   // Each certificate is stored with the hardware that showed it. After a user has confirmed other hardware for the server, the certificate isn't used.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
+  /** Digests of machines that were read before they were servers, by the SHA-256 of the certificate. */
+  const digests = new Map<string, number>()
   const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
   const remember = (server: KnownServer, pin: Pin) => {
     pins.delete(server.id)
@@ -151,7 +155,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
             }
           }
           const shown = await fresh(address, options)
-          pin = shown.pin
+          pin = { ...shown.pin, digest: digests.get(shown.pin.sha256) }
+          digests.delete(pin.sha256)
           return shown.client
         },
         /** Throws OtherHardware if the machine isn't the known one. */
@@ -238,7 +243,10 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       return inLane(reading, async () => {
         const { pin, client } = await fresh(address, reading)
         try {
-          const [identity, everything] = await Promise.all([readIdentity(client), readEverything(client)])
+          const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(client), readWithDigest(client)])
+          digests.delete(pin.sha256)
+          if (digest !== undefined) digests.set(pin.sha256, digest)
+          if (digests.size > mostPins) digests.delete(digests.keys().next().value!)
           return { identity, pin, reading: everything }
         } finally {
           client.close()
