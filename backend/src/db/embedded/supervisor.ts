@@ -234,8 +234,10 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     })
 
   const watch = async (): Promise<void> => {
-    for (let sinceProbeMs = 0; ;) {
-      const isChild = launched?.pid === serving && !launched?.hasEnded()
+    let sinceProbeMs = 0
+    // `stop` may be called while this function waits for an answer, not only during the pause.
+    while (!stopping) {
+      const isChild = launched !== undefined && launched.pid === serving && !launched.hasEnded()
       const ms = isChild ? probeMs - sinceProbeMs : lifeCheckMs
       await pause(ms)
       if (stopping) return
