@@ -78,8 +78,6 @@ export type ServerConnection = ReturnType<Fleet['connection']>
 export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
   // Each certificate is stored with the hardware that showed it. After a user has confirmed other hardware for the server, the certificate isn't used.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
-  /** Digests of machines that were read before they were servers, by the SHA-256 of the certificate. */
-  const digests = new Map<string, number>()
   const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
   const remember = (server: KnownServer, pin: Pin) => {
     pins.delete(server.id)
@@ -155,8 +153,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
             }
           }
           const shown = await fresh(address, options)
-          pin = { ...shown.pin, digest: digests.get(shown.pin.sha256) }
-          digests.delete(pin.sha256)
+          pin = shown.pin
           return shown.client
         },
         /** Throws OtherHardware if the machine isn't the known one. */
@@ -231,6 +228,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     policy,
     budget,
     connection,
+    /** Remembers the certificate of a server whose identity was read with it, and whose reading is stored. */
+    remember,
     /** Forgets the certificate of a server, so that its identity is read at the next contact. */
     forget: (nodeId: string) => void pins.delete(nodeId),
     /**
@@ -244,10 +243,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         const { pin, client } = await fresh(address, reading)
         try {
           const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(client), readWithDigest(client)])
-          digests.delete(pin.sha256)
-          if (digest !== undefined) digests.set(pin.sha256, digest)
-          if (digests.size > mostPins) digests.delete(digests.keys().next().value!)
-          return { identity, pin, reading: everything }
+          return { identity, pin: { ...pin, digest }, reading: everything }
         } finally {
           client.close()
         }

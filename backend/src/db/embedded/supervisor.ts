@@ -226,6 +226,8 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   /** Waits until the launched server ends or `stop` is called, at most the given time. */
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
+      // `stop` may have been called while `watch` waited for an answer.
+      if (stopping) return resolve()
       const timer = setTimeout(resolve, ms)
       wake = () => {
         clearTimeout(timer)
@@ -234,9 +236,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     })
 
   const watch = async (): Promise<void> => {
-    let sinceProbeMs = 0
-    // `stop` may be called while this function waits for an answer, not only during the pause.
-    while (!stopping) {
+    for (let sinceProbeMs = 0; ;) {
       const isChild = launched !== undefined && launched.pid === serving && !launched.hasEnded()
       const ms = isChild ? probeMs - sinceProbeMs : lifeCheckMs
       await pause(ms)

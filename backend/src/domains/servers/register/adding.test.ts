@@ -33,12 +33,17 @@ const addressOf = (index: number): string => `10.0.${Math.floor(index / 250)}.${
 
 /** Runs the reconciler of additions once, with machines that answer as `probe` says. */
 async function runOnce({ platform }: Backend, probe: Fleet['probe']): Promise<void> {
-  const fleet = { probe } as Fleet
+  const remembered: string[] = []
+  const remember: Fleet['remember'] = ({ id }) => void remembered.push(id)
+  const fleet = { probe, remember } as Fleet
   const operations = makeOperations(platform)
   const registration = registering({ ...platform, fleet })
   const reconcile = adding({ ...platform, fleet, operations, registration, datacenters: { find: async () => null }, atAddress: async () => undefined })
   const [taken] = await platform.engine.claim([{ queue: addingQueue, places: 1 }])
   await reconcile(jobOf(taken!, new AbortController().signal, platform))
+  // Only servers that are stored are remembered.
+  const stored = remembered.length === 0 ? [] : await platform.db.selectFrom('server').select('id').where('id', 'in', remembered).execute()
+  expect(stored).toHaveLength(remembered.length)
 }
 
 test('the number of statements of a registration and of its events does not depend on the number of machines', async () => {

@@ -120,7 +120,8 @@ export function adding({ db, fleet, operations, datacenters, registration, atAdd
       await end({ key, known: { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` } })
       return
     }
-    if ((await end({ key, machine: { ...found, address } })).has(address)) return
+    const made = (await end({ key, machine: { ...found, address } })).get(address)
+    if (made) return fleet.remember(made.server, found.pin)
     for (let isDone = false; !isDone;) {
       const candidate = await registration.candidate(address, found, signal)
       isDone = await write(async (tx) => {
