@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { TalosClient } from '#talos/client/client.ts'
 import { resources } from '#talos/client/resources.ts'
 import { readDigest } from './reading.ts'
 
@@ -8,15 +7,15 @@ const without = async () => undefined
 /** A machine that answers each list with these messages. */
 const machine = (answers: (type: string) => Iterable<string>) => {
   let read = 0
-  const client = {
+  const client: Parameters<typeof readDigest>[0] = {
     get: without,
-    listBytes: async ({ type }: { type: string }, receive: (bytes: Buffer) => boolean) => {
+    listBytes: async ({ type }, receive) => {
       for (const answer of answers(type)) {
         read += 1
         if (!receive(Buffer.from(answer))) return
       }
     },
-  } as unknown as TalosClient
+  }
   return { client, read: () => read }
 }
 
