@@ -10,10 +10,14 @@ export interface Walked {
   writes: string[]
 }
 
-/** Clicks every visible disabled control. A control explains itself by its description, its title, or the tooltip of the click. */
+/**
+ * Clicks every visible disabled control. A control explains itself by its description, its title, or the tooltip of the click.
+ * `replaced`: the page removed a control before it was looked at, so the result is incomplete.
+ */
 const explain = String.raw`(async () => {
   const text = (element) => (element?.textContent ?? '').trim()
   const silent = []
+  let replaced = false
   const controls = [...document.querySelectorAll('main :is(button, a, input, textarea, select, [role])')].filter(
     (control) => (control.matches(':disabled') || control.ariaDisabled === 'true') && control.checkVisibility(),
   )
@@ -23,14 +27,27 @@ const explain = String.raw`(async () => {
       (control.closest('[title]')?.title ?? '') +
       (control.getAttribute('aria-describedby') ?? '').split(' ').map((id) => text(id && document.getElementById(id))).join('') +
       text(control.querySelector('small') ?? control.closest('label')?.querySelector('small'))
-    for (let tries = 0; tries < 10 && reason() === ''; tries++) {
+    for (let tries = 0; tries < 100 && control.isConnected && reason() === ''; tries++) {
       control.click()
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    if (reason() === '') silent.push(control.ariaLabel ?? (text(control.closest('label') ?? control) || control.outerHTML.slice(0, 80)))
+    if (!control.isConnected) replaced = true
+    else if (reason() === '') silent.push(control.ariaLabel ?? (text(control.closest('label') ?? control) || control.outerHTML.slice(0, 80)))
   }
-  return { disabled: controls.length, silent }
+  return { disabled: controls.length, silent, replaced }
 })()`
+
+type Explained = Pick<Walked, 'disabled' | 'silent'> & { replaced: boolean }
+
+/** Looks at the page again if it replaced controls meanwhile, as after an event. */
+async function explained(page: Page, path: string, settled: (page: Page) => Promise<unknown>): Promise<Explained> {
+  for (let tries = 0; tries < 5; tries++) {
+    await settled(page)
+    const seen = await page.evaluate<Explained>(explain)
+    if (!seen.replaced) return seen
+  }
+  throw new Error(`${path} keeps replacing its disabled controls`)
+}
 
 export async function walkAsViewer(page: Page, paths: readonly string[], settled: (page: Page) => Promise<unknown>): Promise<Walked> {
   const walked: Walked = { disabled: 0, silent: [], writes: [] }
@@ -42,6 +59,8 @@ export async function walkAsViewer(page: Page, paths: readonly string[], settled
   page.on('request', note)
   for (const path of paths) {
     await page.goto(path)
+    // The screen before the frame, "Loading...", has a heading too, and nothing on it is busy.
+    await page.locator('main#content').waitFor()
     await page
       .getByRole('heading', { level: 1 })
       .first()
@@ -49,8 +68,7 @@ export async function walkAsViewer(page: Page, paths: readonly string[], settled
       .catch((error: unknown) => {
         throw new Error(`${path} shows no heading`, { cause: error })
       })
-    await settled(page)
-    const { disabled, silent } = await page.evaluate<{ disabled: number; silent: string[] }>(explain)
+    const { disabled, silent } = await explained(page, path, settled)
     walked.disabled += disabled
     walked.silent.push(...silent.map((control) => `${path}: ${control}`))
   }

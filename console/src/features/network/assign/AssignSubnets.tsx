@@ -89,8 +89,7 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
           }}
         />
       )}
-      {step === 'review' && cluster !== undefined && choice === null && <SkeletonRows rows={8} />}
-      {step === 'review' && cluster !== undefined && choice !== null ? (
+      {step === 'review' && cluster !== undefined && choice !== null && (
         <AssignReview
           cluster={cluster}
           choice={choice}
@@ -99,7 +98,11 @@ export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/netw
           onBegun={(operation) => setSearch({ cluster: cluster.id, operation, step: undefined, subnets: undefined, remove: undefined }, { push: true })}
           onRefused={() => void subnets.refetch()}
         />
-      ) : (
+      )}
+      {step === 'review' &&
+        choice === null &&
+        (subnets.error ? <ErrorState boxed error={subnets.error} onRetry={() => void subnets.refetch()} /> : <SkeletonRows rows={8} />)}
+      {step !== 'review' && (
         <div className={frame['foot']}>
           {step !== 'cluster' && <ActionButton label="Back" run={() => go('cluster')} />}
           <span className="t3 fs13 hide-sm" aria-live="polite">
