@@ -4,14 +4,14 @@
  * certificate and presents a certificate that its cluster's authority has signed.
  */
 import { createHash, type X509Certificate } from 'node:crypto'
-import { connect as connectHttp2 } from 'node:http2'
 import { isIP } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, createSecureContext, type TLSSocket } from 'node:tls'
 import { certificatesIn, type Credentials } from '../pki/certificates.ts'
 import { standardKey } from '../pki/keys.ts'
 import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
-import type { OpenStream } from './grpc.ts'
+import { type Refusal, release, startSession } from './session.ts'
+import { exchange, type ShortCall } from './short/exchange.ts'
 import { demandSigned, refusalOf } from './skew.ts'
 
 /** Address of Talos's API. `host` is an IP literal, so dialling needs no name lookup. */
@@ -34,8 +34,6 @@ export interface ConnectOptions {
 export const apiPort = 50_000
 const defaultDeadlineMs = 10_000
 const minVersion = 'TLSv1.2'
-/** Milliseconds for reading data that arrived before the end of a connection. */
-const lastWordsMs = 100
 /** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
 const maintenanceName = 'maintenance-service.talos.dev'
 
@@ -100,9 +98,6 @@ function shownBy(socket: TLSSocket) {
   }
 }
 
-/** Returns an error that is more specific than `error`, if the certificates explain why a connection ended before the first response. */
-type Refusal = (error?: unknown) => TalosError | undefined
-
 const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
 
 /**
@@ -112,9 +107,35 @@ const lost: Refusal = (error) => (error === undefined ? new TalosError('unavaila
  */
 export async function connectMaintenance(target: Target, pinned: { sha256: string }, options: ConnectOptions = {}): Promise<TalosClient> {
   return open(target, unbelieving(options), options, (socket) => {
-    if (peerCertificate(socket).fingerprint256 !== pinned.sha256) throw new TalosError('certificate', 'the server shows another certificate than before')
+    demandPinned(socket, pinned)
     return lost
   })
+}
+
+/**
+ * Makes short calls on a connection of their own to a machine in maintenance, and returns the messages of each; undefined if the machine answers in a way that
+ * only `connectMaintenance` understands, such as with an error. Throws TalosError like that function.
+ */
+export async function askMaintenance(
+  target: Target,
+  pinned: { sha256: string },
+  calls: readonly ShortCall[],
+  options: ConnectOptions = {},
+): Promise<Buffer[][] | undefined> {
+  const { deadlineMs = defaultDeadlineMs, signal } = options
+  const socket = await openTls(target, unbelieving(options), options)
+  // As in `startSession`: a closed connection keeps what its listeners refer to.
+  socket.once('close', () => release(socket))
+  try {
+    demandPinned(socket, pinned)
+    return socket.alpnProtocol === 'h2' ? await exchange(socket, authorityOf(target), calls, { deadlineMs, signal }) : undefined
+  } finally {
+    socket.destroy()
+  }
+}
+
+function demandPinned(socket: TLSSocket, pinned: { sha256: string }): void {
+  if (peerCertificate(socket).fingerprint256 !== pinned.sha256) throw new TalosError('certificate', 'the server shows another certificate than before')
 }
 
 /**
@@ -151,7 +172,7 @@ async function open(target: Target, tls: ConnectionOptions, options: ConnectOpti
  */
 function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, refusal: Refusal): TalosClient {
   if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
-  const session = startSession(target, socket, refusal)
+  const session = startSession(authorityOf(target), socket, refusal)
   const close = () => {
     options.signal?.removeEventListener('abort', close)
     session.close()
@@ -210,81 +231,7 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
   })
 }
 
-/** Shared, because a contact closes its client every time, and a new error records a stack. */
-const closedByUs = new TalosError('cancelled', 'the client was closed')
-
-const ignore = (): void => undefined
-
-/** One HTTP/2 session on a connected socket. The session isn't reopened: after its end, calls fail. `refusal` explains an end before the first response. */
-function startSession(target: Target, socket: TLSSocket, refusal: Refusal) {
-  const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
-  const authority = `https://${host}:${target.port ?? apiPort}`
-  const session = connectHttp2(authority, { createConnection: () => socket, settings: { enablePush: false } })
-  const ended = new AbortController()
-  let failure: unknown
-  let greeted = false
-  let isServed = false
-  const fail = (error: unknown) => {
-    failure ??= error
-  }
-  const broken = (error?: unknown) => fail((greeted ? undefined : refusal(error)) ?? error)
-  const tearDown = () => {
-    session.destroy()
-    // A broken session doesn't always release its socket, so the socket is destroyed one turn of the event loop later.
-    setImmediate(() => socket.destroy())
-  }
-  /**
-   * Drops what the listeners refer to. Only a major garbage collection frees the native part of a closed connection, so everything that it still refers to
-   * moves to the old generation: 12 kB for each contact with these listeners, 7 kB without.
-   */
-  const release = () => {
-    for (const one of [session, socket]) {
-      one.removeAllListeners()
-      one.on('error', ignore)
-    }
-  }
-  const end = () => {
-    if (ended.signal.aborted) return release()
-    if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
-    else broken()
-    // Leaves time to read a response that arrived just before the end, as when a configured machine answers and then restarts its API.
-    setTimeout(() => {
-      ended.abort(failure)
-      release()
-    }, lastWordsMs)
-  }
-  // The socket's error may be more specific than the session's, such as a TLS alert.
-  socket.on('error', broken)
-  socket.once('close', end)
-  session.on('error', (error) => {
-    broken(error)
-    tearDown()
-  })
-  session.once('remoteSettings', () => (greeted = true))
-  session.on('goaway', () => {
-    const closing = new TalosError('unavailable', 'the server is closing the connection')
-    // Some servers send their HTTP/2 settings before they verify our certificate, so these don't count as a response.
-    fail(isServed ? closing : (refusal(closing) ?? closing))
-  })
-  return {
-    open: ((headers) => {
-      if (failure !== undefined) throw failure
-      const stream = session.request(headers)
-      stream.once('response', () => (isServed = true))
-      return stream
-    }) satisfies OpenStream,
-    /** Why the connection ended, or undefined. */
-    failure: () => failure,
-    /** Aborted when the connection has ended. */
-    ended: ended.signal,
-    close: () => {
-      fail(closedByUs)
-      ended.abort(closedByUs)
-      // One turn later the streams of ended calls are closed. Destroying a session with open streams creates an error with a stack for each.
-      setImmediate(tearDown)
-    },
-  }
-}
+const authorityOf = ({ host, port = apiPort }: Target): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
 function peerCertificate(socket: TLSSocket): X509Certificate {
   const certificate = socket.getPeerX509Certificate()

@@ -10,7 +10,7 @@ import type { LinkStatusSpec } from '../proto/gen/definitions/network_pb.ts'
 import type { MachineStatusSpec } from '../proto/gen/definitions/runtime_pb.ts'
 import { count, maxItems, type CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
-import type { ReadOptions, Resource } from './state.ts'
+import { type ReadOptions, type Resource, resourceIn, shortGet } from './state.ts'
 import { TalosError } from './errors.ts'
 import { stageOf, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
@@ -161,6 +161,10 @@ export async function readStage(client: TalosClient, options: CallOptions = {}):
   if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   return machineStatus(machine.spec)
 }
+
+/** The stage by a short call, and its answer. `stageIn` throws TalosError. */
+export const shortStage = shortGet(resources.machineStatus, 'machine')
+export const stageIn = (answer: Buffer): MachineStatus => machineStatus(resourceIn(resources.machineStatus, answer).spec)
 
 /** Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage, if it was just read. Throws TalosError. */
 export async function readStatus(client: TalosClient, options: ReadOptions = {}, known?: MachineStatus) {

@@ -6,6 +6,7 @@ import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOp
 import { TalosError } from './errors.ts'
 import { type ResourceMessage, resourceMessage } from './resource-message.ts'
 import type { ResourceKind } from './resources.ts'
+import { type ShortCall, shortCall } from './short/exchange.ts'
 import { messageText, text } from './text.ts'
 
 export interface Resource<Spec> {
@@ -25,6 +26,13 @@ export interface ReadOptions extends CallOptions {
   seen?: ((kind: ResourceKind, bytes: Buffer) => void) | undefined
 }
 
+/** The same reads as short calls. `resourceIn` decodes the answer of `shortGet`. */
+export const shortGet = (kind: ResourceKind, id: string): ShortCall => shortCall(State.method.get, { namespace: kind.namespace, type: kind.type, id })
+export const shortList = (kind: ResourceKind): ShortCall => shortCall(State.method.list, { namespace: kind.namespace, type: kind.type })
+/** Throws TalosError. */
+export const resourceIn = <Desc extends DescMessage>(kind: ResourceKind<Desc>, bytes: Buffer): Resource<MessageShape<Desc>> =>
+  specified(kind, messageIn(kind, bytes))
+
 export function stateCalls(connection: CallContext) {
   return {
     /** One resource, or undefined if it doesn't exist. */
@@ -32,7 +40,7 @@ export function stateCalls(connection: CallContext) {
       try {
         const bytes = await unaryBytes(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
         options.seen?.(kind, bytes)
-        return specified(kind, messageIn(kind, bytes))
+        return resourceIn(kind, bytes)
       } catch (error) {
         if (error instanceof TalosError && error.kind === 'not_found') return undefined
         throw error
@@ -68,11 +76,6 @@ export function stateCalls(connection: CallContext) {
         return !truncated
       })
       return { items, truncated }
-    },
-
-    /** Passes each answer of a list to `receive` without decoding it, until that returns false. */
-    async listBytes(kind: ResourceKind, receive: (bytes: Buffer) => boolean, options: CallOptions = {}): Promise<void> {
-      await each(connection, options, State.method.list, { namespace: kind.namespace, type: kind.type }, receive)
     },
 
     /**

@@ -4,9 +4,10 @@
  */
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { apiPort, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
+import { apiPort, askMaintenance, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity } from '#talos/client/inventory.ts'
+import type { ShortCall } from '#talos/client/short/exchange.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
@@ -46,6 +47,8 @@ export interface Pin {
   readonly fingerprint: string
   /** Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows another certificate. */
   digest?: number | undefined
+  /** The machine has answered short calls in another way than `askMaintenance` understands, so it isn't asked so again. */
+  isLong?: boolean
 }
 
 /** The hardware that answered isn't that of the known server. Only read requests were sent to it. */
@@ -83,6 +86,11 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     pins.delete(server.id)
     pins.set(server.id, { pin, hardware: hardwareOf(server) })
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
+  }
+
+  const pinOf = (server: KnownServer): Pin | undefined => {
+    const known = pins.get(server.id)
+    return known?.hardware === hardwareOf(server) ? known.pin : undefined
   }
 
   /** Called right before dialling: checks the address again. The error reaches the caller unchanged. */
@@ -137,8 +145,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     /** Connects in maintenance mode: pins the certificate, and pins again only if the machine shows another one. */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
-      const known = pins.get(server.id)
-      let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
+      let pin = pinOf(server)
       // Whether the identity was already read with this certificate and needn't be read again. An action on the machine always reads it again.
       let isKnown = pin !== undefined && onlyReads(options)
       return {
@@ -185,6 +192,27 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       async certificate(options: ConnectOptions = {}): Promise<ReadCertificate> {
         policy.demand(address, apiPort)
         return inLane(options, () => certificateOf(address, options))
+      },
+
+      /** The certificate with which the identity of the machine in maintenance was read, if this process remembers it. */
+      pin: (): Pin | undefined => pinOf(server),
+
+      /**
+       * Makes short calls, which only read, to the machine that showed the certificate before, in a place of the budget that the caller has. Returns the messages of
+       * each call; undefined if the machine shows another certificate or answers in another way, so that `maintenance` must be used.
+       * @throws TalosError; Problem `dial_refused`
+       */
+      async ask(pin: Pin, calls: readonly ShortCall[], options: ConnectOptions): Promise<Buffer[][] | undefined> {
+        policy.demand(address, apiPort)
+        try {
+          const answers = await askMaintenance({ host: address }, pin, calls, { ...settings(options), isPublic: true })
+          if (answers === undefined) pin.isLong = true
+          return answers
+        } catch (error) {
+          if (!(error instanceof TalosError && error.kind === 'certificate')) throw error
+          pins.delete(server.id)
+          return undefined
+        }
       },
 
       /**
