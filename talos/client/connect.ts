@@ -11,7 +11,7 @@ import { standardKey } from '../pki/keys.ts'
 import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
 import { type Refusal, release, startSession } from './session.ts'
-import { exchange, type ShortCall } from './short/exchange.ts'
+import { exchange, type ShortAnswer, type ShortCall } from './short/exchange.ts'
 import { demandSigned, refusalOf } from './skew.ts'
 
 /** Address of Talos's API. `host` is an IP literal, so dialling needs no name lookup. */
@@ -113,26 +113,44 @@ export async function connectMaintenance(target: Target, pinned: { sha256: strin
 }
 
 /**
- * Makes short calls on a connection of their own to a machine in maintenance, and returns the messages of each; undefined if the machine answers in a way that
- * only `connectMaintenance` understands, such as with an error. Throws TalosError like that function.
+ * Makes short calls on a connection of their own to a machine in maintenance. Returns undefined if the machine answers in a way that only `connectMaintenance`
+ * understands, such as with most errors. Throws TalosError like that function.
  */
-export async function askMaintenance(
+export const askMaintenance = (
   target: Target,
   pinned: { sha256: string },
   calls: readonly ShortCall[],
   options: ConnectOptions = {},
-): Promise<Buffer[][] | undefined> {
-  const { deadlineMs = defaultDeadlineMs, signal } = options
+): Promise<ShortAnswer[] | undefined> =>
+  onOwnConnection(target, options, async (socket) => {
+    demandPinned(socket, pinned)
+    return askOn(socket, target, calls, options)
+  })
+
+/** As `connectUnknown`, with short calls. `answers` is undefined if the machine is configured, or answers in a way that only that function understands. */
+export const askUnknown = (
+  target: Target,
+  calls: readonly ShortCall[],
+  options: ConnectOptions = {},
+): Promise<{ shown: ReadCertificate; answers: ShortAnswer[] | undefined }> =>
+  onOwnConnection(target, options, async (socket) => {
+    const shown = shownBy(socket)
+    return { shown, answers: shown.mode === 'secured' ? undefined : await askOn(socket, target, calls, options) }
+  })
+
+async function onOwnConnection<T>(target: Target, options: ConnectOptions, use: (socket: TLSSocket) => Promise<T>): Promise<T> {
   const socket = await openTls(target, unbelieving(options), options)
   // As in `startSession`: a closed connection keeps what its listeners refer to.
   socket.once('close', () => release(socket))
   try {
-    demandPinned(socket, pinned)
-    return socket.alpnProtocol === 'h2' ? await exchange(socket, authorityOf(target), calls, { deadlineMs, signal }) : undefined
+    return await use(socket)
   } finally {
     socket.destroy()
   }
 }
+
+const askOn = async (socket: TLSSocket, target: Target, calls: readonly ShortCall[], { deadlineMs = defaultDeadlineMs, signal }: ConnectOptions) =>
+  socket.alpnProtocol === 'h2' ? exchange(socket, authorityOf(target), calls, { deadlineMs, signal }) : undefined
 
 function demandPinned(socket: TLSSocket, pinned: { sha256: string }): void {
   if (peerCertificate(socket).fingerprint256 !== pinned.sha256) throw new TalosError('certificate', 'the server shows another certificate than before')

@@ -6,7 +6,7 @@ import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOp
 import { TalosError } from './errors.ts'
 import { type ResourceMessage, resourceMessage } from './resource-message.ts'
 import type { ResourceKind } from './resources.ts'
-import { type ShortCall, shortCall } from './short/exchange.ts'
+import { type ShortAnswer, type ShortCall, shortCall } from './short/exchange.ts'
 import { messageText, text } from './text.ts'
 
 export interface Resource<Spec> {
@@ -26,12 +26,83 @@ export interface ReadOptions extends CallOptions {
   seen?: ((kind: ResourceKind, bytes: Buffer) => void) | undefined
 }
 
-/** The same reads as short calls. `resourceIn` decodes the answer of `shortGet`. */
-export const shortGet = (kind: ResourceKind, id: string): ShortCall => shortCall(State.method.get, { namespace: kind.namespace, type: kind.type, id })
-export const shortList = (kind: ResourceKind): ShortCall => shortCall(State.method.list, { namespace: kind.namespace, type: kind.type })
-/** Throws TalosError. */
+/** A read of a resource, or of all of a kind, as a short call. */
+export interface ShortRead extends ShortCall {
+  readonly kind: ResourceKind
+  readonly id: string | undefined
+}
+
+export const shortGet = (kind: ResourceKind, id: string): ShortRead => ({
+  kind,
+  id,
+  ...shortCall(State.method.get, { namespace: kind.namespace, type: kind.type, id }),
+})
+export const shortList = (kind: ResourceKind): ShortRead => ({
+  kind,
+  id: undefined,
+  ...shortCall(State.method.list, { namespace: kind.namespace, type: kind.type }),
+})
+/** Decodes the message of an answer. Throws TalosError. */
 export const resourceIn = <Desc extends DescMessage>(kind: ResourceKind<Desc>, bytes: Buffer): Resource<MessageShape<Desc>> =>
   specified(kind, messageIn(kind, bytes))
+
+/** What reads resources: a client, or the answers to short calls. */
+export type ResourceReader = Pick<ReturnType<typeof stateCalls>, 'get' | 'list'>
+
+/** Reads from answers that have arrived. Throws TalosError as a client does, and an Error for a read that isn't among `reads`. */
+export function answeredReads(reads: readonly ShortRead[], answers: readonly ShortAnswer[]): ResourceReader {
+  const answerTo = (kind: ResourceKind, id: string | undefined): ShortAnswer => {
+    const answer = answers[reads.findIndex((read) => read.kind === kind && read.id === id)]
+    if (answer === undefined) throw new Error(`${kind.type} ${id ?? ''} was not read`)
+    return answer
+  }
+  return {
+    async get(kind, id, { seen } = {}) {
+      const answer = answerTo(kind, id)
+      if (answer === null) return undefined
+      const [bytes] = answer
+      if (bytes === undefined || answer.length > 1) throw new TalosError('invalid_data', `server sent invalid data (${answer.length} messages)`)
+      seen?.(kind, bytes)
+      return resourceIn(kind, bytes)
+    },
+    async list(kind, options = {}) {
+      const collected = collector(kind, options)
+      const answer = answerTo(kind, undefined)
+      if (answer === null) throw new TalosError('not_found', `no ${kind.type}`)
+      for (const bytes of answer) if (!collected.add(bytes)) break
+      return collected.result()
+    },
+  }
+}
+
+interface ListOptions<Desc extends DescMessage> extends ReadOptions {
+  keep?: (resource: Resource<MessageShape<Desc>>) => boolean
+}
+
+/** Collects the resources of a list within the limits. `add` returns false if no more is wanted. */
+function collector<Desc extends DescMessage>(kind: ResourceKind<Desc>, { seen, keep }: ListOptions<Desc>) {
+  const items: Resource<MessageShape<Desc>>[] = []
+  let total = 0
+  let scanned = 0
+  let truncated = false
+  return {
+    add: (answer: Buffer): boolean => {
+      seen?.(kind, answer)
+      const message = messageIn(kind, answer)
+      const { bytes } = message
+      // Stop reading at the limits.
+      truncated = ++scanned > maxScanned || bytes > maxListBytes || (keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
+      if (truncated) return false
+      const read = specified(kind, message)
+      if (keep?.(read) === false) return true
+      total += bytes
+      truncated = items.length === maxItems || total > maxListBytes
+      if (!truncated) items.push(read)
+      return !truncated
+    },
+    result: () => ({ items, truncated }),
+  }
+}
 
 export function stateCalls(connection: CallContext) {
   return {
@@ -53,29 +124,11 @@ export function stateCalls(connection: CallContext) {
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
-      options: ReadOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
+      options: ListOptions<Desc> = {},
     ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
-      const items: Resource<MessageShape<Desc>>[] = []
-      let total = 0
-      let scanned = 0
-      let truncated = false
-      const request = { namespace: kind.namespace, type: kind.type }
-      await each(connection, options, State.method.list, request, (answer) => {
-        options.seen?.(kind, answer)
-        const message = messageIn(kind, answer)
-        const { bytes } = message
-        // Stop reading at the limits.
-        truncated =
-          ++scanned > maxScanned || bytes > maxListBytes || (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
-        if (truncated) return false
-        const read = specified(kind, message)
-        if (options.keep?.(read) === false) return true
-        total += bytes
-        truncated = items.length === maxItems || total > maxListBytes
-        if (!truncated) items.push(read)
-        return !truncated
-      })
-      return { items, truncated }
+      const collected = collector(kind, options)
+      await each(connection, options, State.method.list, { namespace: kind.namespace, type: kind.type }, collected.add)
+      return collected.result()
     },
 
     /**

@@ -252,7 +252,9 @@ test('short calls go only to the machine whose identity was read, until it shows
   const answers = await connection.ask(pin, [shortStage], {})
   expect(stageIn(answers![0]![0]!)).toMatchObject({ stage: 'maintenance' })
   expect(pin.isLong).toBeUndefined()
-  expect(await connection.ask(pin, [shortGet(resources.machineStatus, 'no such id')], {})).toBeUndefined()
+  expect(await connection.ask(pin, [shortGet(resources.machineStatus, 'no such id')], {})).toEqual([null])
+  expect(pin.isLong).toBeUndefined()
+  expect(await connection.ask(pin, [shortGet(resources.machineConfig, 'v1alpha1')], {})).toBeUndefined()
   expect(pin.isLong).toBe(true)
 
   await machine.lifecycle.powerOff()

@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
 import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, type Pin, readDeadlineMs, type ServerConnection } from './fleet.ts'
 import { giveWay } from './give-way.ts'
-import { digestCalls, type PackedReading, type Reading, readWithDigest, shortDigest } from './reading.ts'
+import { digestReads, type PackedReading, type Reading, readWithDigest, shortDigest } from './reading.ts'
 import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
 
 export interface Watched extends KnownServer {
@@ -209,9 +209,9 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     const now = clock.monotonic()
     const isDue = now >= state.everythingAt
     if (isDue && pin.digest === undefined) return undefined
-    const [[stage, second] = [], ...others] = (await connection.ask(pin, isDue ? [shortStage, ...digestCalls] : [shortStage], options)) ?? []
-    if (stage === undefined || second !== undefined) return undefined
-    const status = stageIn(stage)
+    const [first, ...others] = (await connection.ask(pin, isDue ? [shortStage, ...digestReads] : [shortStage], options)) ?? []
+    if (first?.length !== 1) return undefined
+    const status = stageIn(first[0]!)
     if (status.stage !== server.stage || (isDue && shortDigest(others) !== pin.digest)) return undefined
     if (isDue) state.everythingAt = now + nextReadingMs()
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint: pin.fingerprint, reading: null }

@@ -4,14 +4,24 @@
  */
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { apiPort, askMaintenance, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
+import {
+  apiPort,
+  askMaintenance,
+  askUnknown,
+  connectMaintenance,
+  connectUnknown,
+  connectSecure,
+  readCertificate,
+  type ReadCertificate,
+} from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity } from '#talos/client/inventory.ts'
-import type { ShortCall } from '#talos/client/short/exchange.ts'
+import type { ShortAnswer, ShortCall } from '#talos/client/short/exchange.ts'
+import { answeredReads, type ResourceReader } from '#talos/client/state.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
-import { readWithDigest, type Reading } from './reading.ts'
+import { everyRead, readWithDigest, type Reading } from './reading.ts'
 
 export const readDeadlineMs = 10_000
 
@@ -72,6 +82,9 @@ export interface Found {
   readonly reading: Reading
 }
 
+const newPin = ({ sha256, fingerprint }: ReadCertificate): Pin => ({ sha256, fingerprint })
+const configured = () => new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
+
 /** Maximum number of remembered certificates. */
 const mostPins = 20_000
 
@@ -125,8 +138,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
   const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
     const { shown, client } = await connectUnknown({ host: address }, maintenanceSettings(options))
-    if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
-    return { pin: { sha256: shown.sha256, fingerprint: shown.fingerprint }, client }
+    if (!client) throw configured()
+    return { pin: newPin(shown), client }
   }
 
   const connection = (server: KnownServer) => {
@@ -198,11 +211,11 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       pin: (): Pin | undefined => pinOf(server),
 
       /**
-       * Makes short calls, which only read, to the machine that showed the certificate before, in a place of the budget that the caller has. Returns the messages of
-       * each call; undefined if the machine shows another certificate or answers in another way, so that `maintenance` must be used.
+       * Makes short calls, which only read, to the machine that showed the certificate before, in a place of the budget that the caller has. Returns the
+       * answers; undefined if the machine shows another certificate or answers in another way, so that `maintenance` must be used.
        * @throws TalosError; Problem `dial_refused`
        */
-      async ask(pin: Pin, calls: readonly ShortCall[], options: ConnectOptions): Promise<Buffer[][] | undefined> {
+      async ask(pin: Pin, calls: readonly ShortCall[], options: ConnectOptions): Promise<ShortAnswer[] | undefined> {
         policy.demand(address, apiPort)
         try {
           const answers = await askMaintenance({ host: address }, pin, calls, { ...settings(options), isPublic: true })
@@ -268,10 +281,16 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       policy.demand(address, apiPort)
       const reading = { lane: 'probe', ...options } as const
       return inLane(reading, async () => {
+        const found = async (pin: Pin, reader: ResourceReader): Promise<Found> => {
+          const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(reader), readWithDigest(reader)])
+          return { identity, pin: { ...pin, digest }, reading: everything }
+        }
+        const { shown, answers } = await askUnknown({ host: address }, everyRead, maintenanceSettings(reading))
+        if (shown.mode === 'secured') throw configured()
+        if (answers) return found(newPin(shown), answeredReads(everyRead, answers))
         const { pin, client } = await fresh(address, reading)
         try {
-          const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(client), readWithDigest(client)])
-          return { identity, pin: { ...pin, digest }, reading: everything }
+          return await found({ ...pin, isLong: true }, client)
         } finally {
           client.close()
         }

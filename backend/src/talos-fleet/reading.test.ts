@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { resources } from '#talos/client/resources.ts'
-import { digestCalls, shortDigest } from './reading.ts'
+import { digestReads, shortDigest } from './reading.ts'
 
 /** The digest of answers by their kind. */
 const digest = (answers: Record<string, string[]>) =>
-  shortDigest(digestCalls.map(({ request }) => (Object.entries(answers).find(([type]) => request.includes(type))?.[1] ?? []).map((text) => Buffer.from(text))))
+  shortDigest(digestReads.map(({ request }) => (Object.entries(answers).find(([type]) => request.includes(type))?.[1] ?? []).map((text) => Buffer.from(text))))
 
 test('the digest depends on each answer and on its kind', () => {
   const [disk, link] = [resources.discoveredVolume.type, resources.link.type]

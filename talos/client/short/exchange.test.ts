@@ -49,7 +49,8 @@ const machine = (refuse?: Code) =>
         return { resource: resource(type, id) }
       },
       async *list({ type }) {
-        if (refuse === undefined && type === resources.disk.type) for (const id of ['sda', 'sdb', 'x'.repeat(100_000)]) yield { resource: resource(type, id) }
+        if ((refuse ?? Code.NotFound) === Code.NotFound && type === resources.disk.type)
+          for (const id of ['sda', 'sdb', 'x'.repeat(100_000)]) yield { resource: resource(type, id) }
       },
     }),
   )
@@ -80,10 +81,16 @@ describe('short calls', () => {
     expect(asked).toBe(0)
   })
 
-  test.each([Code.NotFound, Code.Unavailable, Code.PermissionDenied])('an error (%i) is no answer', async (code) => {
+  test.each([Code.Unavailable, Code.PermissionDenied, Code.DeadlineExceeded])('an error (%i) is no answer', async (code) => {
     const server = await machine(code)
     expect(await ask(server)).toBeUndefined()
     expect(await ask(server, { calls: all })).toBeUndefined()
+  })
+
+  test('the status that nothing was found is an answer', async () => {
+    const server = await machine(Code.NotFound)
+    expect(await ask(server)).toEqual([null])
+    expect((await ask(server, { calls: all }))!.map((answer) => answer?.length)).toEqual([undefined, 3, 0])
   })
 
   test('a machine that never answers causes a timeout, and an abort ends the call', async () => {

@@ -2,14 +2,14 @@
  * Short gRPC calls with one piece of bytes in each direction, instead of a session of Node's HTTP/2: an idle server is asked one short thing every two minutes,
  * and most of what that cost, besides TLS, were the objects of a session that is used once (docs/decisions/009-own-grpc-client.md).
  *
- * Only answers of success are understood, in the form in which most servers send them, grpc-go among them. Anything else gives `undefined`, and the caller asks
- * again over HTTP/2 of Node.
+ * Only success and the status that nothing was found are understood, in the form in which most servers send them, grpc-go among them. Anything else gives
+ * `undefined`, and the caller asks again over HTTP/2 of Node.
  */
 import type { TLSSocket } from 'node:tls'
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape } from '@bufbuild/protobuf'
 import { TalosError, tooLate } from '../errors.ts'
 import { requestOf, splitter } from '../grpc.ts'
-import { beginsWith200, flags, frame, frameReader, frames, hasSuccess, header, opening, windowBytes } from './frames.ts'
+import { beginsWith200, flags, frame, frameReader, frames, grpcStatusIn, header, opening, windowBytes } from './frames.ts'
 
 /** A call whose request is always the same. */
 export interface ShortCall {
@@ -27,6 +27,9 @@ interface Bounds {
   readonly deadlineMs: number
   readonly signal?: AbortSignal | undefined
 }
+
+/** The messages of an answer; null if the server has found nothing. */
+export type ShortAnswer = readonly Buffer[] | null
 
 /** All answers together, with what surrounds them. */
 const mostBytes = windowBytes / 2
@@ -51,12 +54,13 @@ function requestsOf(authority: string, calls: readonly ShortCall[], deadlineMs: 
 /** Clients number their streams 1, 3, 5 and so on. */
 const streamOf = (index: number): number => 2 * index + 1
 
-/** The answer to one call while it arrives. Its methods return false for anything that isn't a successful answer. */
+/** The answer to one call while it arrives. Its methods return false for anything that isn't an answer of the usual form. */
 class Answer {
   readonly messages: Buffer[] = []
   readonly #parts = splitter((message) => this.messages.push(message))
   #isBegun = false
   isOver = false
+  isMissing = false
 
   /** A server that sends no message sends its headers and its status in one block. */
   headers(flag: number, block: Buffer): boolean {
@@ -66,7 +70,9 @@ class Answer {
     this.#isBegun = true
     if ((flag & flags.endStream) === 0) return isFirst
     this.isOver = true
-    return hasSuccess(block) && this.#parts.isEmpty()
+    const status = grpcStatusIn(block)
+    this.isMissing = status === 'notFound'
+    return status !== undefined && this.#parts.isEmpty()
   }
 
   data(flag: number, bytes: Buffer): boolean {
@@ -93,7 +99,7 @@ class Answers {
     return this.all.every(({ isOver }) => isOver)
   }
 
-  /** Returns false for a frame that isn't part of successful answers. */
+  /** Returns false for a frame that isn't part of such answers. */
   readonly receive = (type: number, flag: number, stream: number, payload: Buffer): boolean => {
     const answer = stream % 2 === 1 ? this.all[(stream - 1) / 2] : undefined
     switch (type) {
@@ -120,10 +126,15 @@ class Answers {
 }
 
 /**
- * Makes all calls at once on a connection that was used for nothing else and is closed afterwards. Returns the messages of each call, or undefined if the server
+ * Makes all calls at once on a connection that was used for nothing else and is closed afterwards. Returns the answer to each call, or undefined if the server
  * answers in any other way, or closes the connection. Throws TalosError of kind `timeout` or `cancelled`.
  */
-export function exchange(socket: TLSSocket, authority: string, calls: readonly ShortCall[], { deadlineMs, signal }: Bounds): Promise<Buffer[][] | undefined> {
+export function exchange(
+  socket: TLSSocket,
+  authority: string,
+  calls: readonly ShortCall[],
+  { deadlineMs, signal }: Bounds,
+): Promise<ShortAnswer[] | undefined> {
   return new Promise((resolve, reject) => {
     const answers = new Answers(calls.length)
     const read = frameReader(answers.receive)
@@ -148,7 +159,7 @@ export function exchange(socket: TLSSocket, authority: string, calls: readonly S
       if (received > mostBytes || !read(piece)) return giveUp()
       if (answers.isComplete()) {
         settle()
-        return resolve(answers.all.map(({ messages }) => messages))
+        return resolve(answers.all.map(({ messages, isMissing }) => (isMissing ? null : messages)))
       }
       if (answers.reply.length > 0) socket.write(Buffer.concat(answers.reply.splice(0)))
     }

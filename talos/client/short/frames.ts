@@ -12,14 +12,22 @@ export const flags = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority:
 const status200 = 0x88
 /** Before its first field the server may say that its table is empty (RFC 7541 §6.3). */
 const tableSize0 = 0x20
-/** `grpc-status: 0` with the name in Huffman's code, which servers use if it is shorter (RFC 7541 §5.2), and in plain. */
-const successes = [Buffer.from('889acac8b21234da8f0130', 'hex'), Buffer.from('\x0bgrpc-status\x010')]
+/** The field `grpc-status` with a value of one digit. The name is in Huffman's code, which servers use if it is shorter (RFC 7541 §5.2), or plain. */
+const statusFields = (digit: string): readonly Buffer[] => {
+  const value = Buffer.from(`\x01${digit}`)
+  return [Buffer.concat([Buffer.from('889acac8b21234da8f', 'hex'), value]), Buffer.concat([Buffer.from('\x0bgrpc-status'), value])]
+}
+/** Codes of gRPC (github.com/grpc/grpc, `doc/statuscodes.md`). */
+const [ok, notFound] = [statusFields('0'), statusFields('5')]
 
 /** Whether a header block begins with the status 200. */
 export const beginsWith200 = (block: Buffer): boolean => block[block[0] === tableSize0 ? 1 : 0] === status200
 
-/** Whether a header block has gRPC's status of success. */
-export const hasSuccess = (block: Buffer): boolean => successes.some((success) => block.includes(success))
+/** The status of gRPC in a header block; undefined if it is another one, or missing. */
+export function grpcStatusIn(block: Buffer): 'ok' | 'notFound' | undefined {
+  if (ok.some((field) => block.includes(field))) return 'ok'
+  return notFound.some((field) => block.includes(field)) ? 'notFound' : undefined
+}
 
 const headBytes = 9
 /** The limit that we announce by leaving SETTINGS_MAX_FRAME_SIZE out. */
