@@ -136,6 +136,19 @@ describe('the life of a subnet', () => {
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
   })
 
+  test('the review of an assignment says if the subnets cannot be read, and a retry reads them', async () => {
+    const { id } = (await subnetNamed(own.name))!
+    await page.route(/\/v1\/.*subnets\?.*datacenter=/, (route) => route.fulfill({ status: 500 }))
+    await page.goto(`/infra/network/assign-subnets?cluster=${cluster.id}&subnets=${id}&step=review`)
+    await page.getByText('gave no reason (status 500)').waitFor({ timeout: 30_000 })
+    expect(await page.getByRole('button', { name: 'Review', exact: true }).count()).toBe(0)
+    await page.unrouteAll()
+    // The browser logs each failed request.
+    errors.splice(0)
+    await press('Try again')
+    await page.getByRole('group', { name: 'Manifest before and after' }).getByText('CiliumLoadBalancerIPPool').waitFor()
+  })
+
   test('assigning offers clusters of the same datacenter, shows what changes, and ends with Active', async () => {
     await page.goto('/infra/network')
     await act(own.name, 'Assign to a cluster')

@@ -181,7 +181,7 @@ export const inventoryReads: readonly ShortRead[] = [
   shortGet(resources.hostname, 'hostname'),
 ]
 
-/** The stage by a short call, and its answer. `stageIn` throws TalosError. */
+/** Short call for the machine's stage. `stageIn` decodes its answer, and throws TalosError. */
 export const shortStage = shortGet(resources.machineStatus, 'machine')
 export const stageIn = (answer: Buffer): MachineStatus => machineStatus(resourceIn(resources.machineStatus, answer).spec)
 

@@ -57,7 +57,7 @@ export interface Pin {
   readonly fingerprint: string
   /** Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows another certificate. */
   digest?: number | undefined
-  /** The machine has answered short calls in another way than `askMaintenance` understands, so it isn't asked so again. */
+  /** Short calls to this machine have failed once, such as by an answer that `askMaintenance` doesn't understand. It gets no more of them. */
   isLong?: boolean
 }
 
