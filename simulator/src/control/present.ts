@@ -2,7 +2,7 @@ import { currentFingerprint } from '../wire/apid.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { World } from '../world.ts'
 
-/** What a client needs to add a server by address. Unlike `presentServer` it doesn't generate the server's keys, which takes seconds for ten thousand. */
+/** What a client needs to add a server by address. Unlike `presentServer` it doesn't work out the server's hardware, which takes seconds for ten thousand. */
 export const presentAddress = ({ plan, disk }: Machine) => ({
   simulated: true,
   uuid: disk.identity.uuid,
@@ -16,7 +16,7 @@ export const presentAddress = ({ plan, disk }: Machine) => ({
 })
 
 /** A server as the control socket shows it, marked as simulated. */
-export const presentServer = async (machine: Machine): Promise<object> => {
+export const presentServer = (machine: Machine): object => {
   const { plan, disk } = machine
   return {
     ...presentAddress(machine),
@@ -26,7 +26,7 @@ export const presentServer = async (machine: Machine): Promise<object> => {
     talosVersion: machine.talosVersion,
     installedVersion: disk.state.installed?.version ?? null,
     hostname: machine.isOn ? machine.hostname : null,
-    fingerprint: await currentFingerprint(machine),
+    fingerprint: currentFingerprint(machine),
     manufacturer: machine.hardware.manufacturer,
     product: machine.hardware.product,
     slowness: plan.slowness,

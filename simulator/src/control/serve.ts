@@ -95,7 +95,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
   if (noun === 'clusters') return clusterCall(simulator.world, request, [which, act, ...more])
   if (more.length > 0) throw new Refused(404, 'There is no such call')
   if (which === undefined) {
-    if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
+    if (call === 'GET /servers') return { simulated: true, servers: simulator.servers.map(presentServer) }
     if (call === 'GET /addresses') return { simulated: true, servers: simulator.servers.map(presentAddress) }
     if (call === 'POST /boot') return { simulated: true, servers: (await simulator.boot(parsed(bootSchema, await readJson(request)))).map(presentBooted) }
     if (call === 'GET /counters') return presentCounters(simulator.world)

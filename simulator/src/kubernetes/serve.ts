@@ -22,7 +22,7 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024
  */
 export const openKubernetes = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
-  await machine.ports.kubernetes.open(async (): Promise<Speaker> => {
+  await machine.ports.kubernetes.open((): Speaker => {
     const { cluster } = machine.config!.node!
     const host = new URL(cluster.endpoint).hostname
     const names = [

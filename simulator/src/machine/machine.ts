@@ -43,8 +43,8 @@ export class Machine {
   /** The installed Talos that this boot has started. Null if the machine was started by its boot media. */
   #booted: { version: string; image: string } | null = null
   mode: ApiMode = 'off'
-  /** The certificate of the API: one for maintenance, made at first use, or one of the cluster. */
-  identity: Promise<ServerIdentity> | null = null
+  /** The certificate of the API: one of this boot in maintenance, or one of the cluster. */
+  identity: ServerIdentity | null = null
   config: ActiveConfig | null = null
   nodeReady = false
   /** Whether the kubelet reports to the cluster's API, ready or not. */

@@ -68,8 +68,8 @@ export class Port {
   readonly port: number
   readonly #servers = new Map<string, Server>()
   #shared: readonly string[] = []
-  #makeSpeaker: (() => Promise<Speaker>) | null = null
-  #speaker: Promise<Speaker> | null = null
+  #makeSpeaker: (() => Speaker) | null = null
+  #speaker: Speaker | null = null
   #trouble: PortTrouble = null
   readonly #sockets = new Set<Socket>()
   #idle: NodeJS.Timeout | undefined
@@ -96,7 +96,7 @@ export class Port {
    * Starts to answer. Existing connections stay open for a moment, so that pending responses arrive.
    * Rejects with the system's error if the address isn't available.
    */
-  async open(makeSpeaker: () => Promise<Speaker>): Promise<void> {
+  async open(makeSpeaker: () => Speaker): Promise<void> {
     this.#retire()
     this.#makeSpeaker = makeSpeaker
     this.#speaker = null
@@ -141,7 +141,7 @@ export class Port {
     if (!this.#makeSpeaker || this.#trouble === 'refuse') return
     for (const address of [this.address, ...this.#shared]) {
       if (this.#servers.has(address)) continue
-      const server = createServer((socket) => void this.#accept(socket))
+      const server = createServer((socket) => this.#accept(socket))
       this.#servers.set(address, server)
       try {
         await started(server, this.port, address)
@@ -171,7 +171,7 @@ export class Port {
     clearTimeout(this.#idle)
   }
 
-  async #accept(socket: Socket): Promise<void> {
+  #accept(socket: Socket): void {
     clearTimeout(this.#idle)
     this.#sockets.add(socket)
     socket.on('error', () => socket.destroy())
@@ -186,9 +186,8 @@ export class Port {
     if (this.#trouble === 'garbage') return void socket.end('HTTP/1.1 418 I am a simulated printer\r\n\r\n\u0000\u0001\u0002garbage')
     try {
       this.#speaker ??= this.#makeSpeaker?.() ?? null
-      const speaker = await this.#speaker
-      if (!speaker || socket.destroyed) return void socket.destroy()
-      speaker.emit('connection', this.#trouble === 'drip' ? new Drip(socket) : socket)
+      if (!this.#speaker) return void socket.destroy()
+      this.#speaker.emit('connection', this.#trouble === 'drip' ? new Drip(socket) : socket)
     } catch {
       this.#speaker = null
       socket.destroy()

@@ -42,7 +42,7 @@ const serve = grpcServer(
 
 export const openTrustd = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
-  await machine.ports.trustd.open(async () => {
+  await machine.ports.trustd.open(() => {
     // Read the configuration again here, because the authority may have changed.
     const identity = issue(machine.config!.node!.talosCa!, {
       commonName: machine.hostname,
