@@ -63,7 +63,19 @@ test('the console is served from a fixed list of files, compressed if the browse
     expect(response.body).not.toContain('steelyard-key')
     expect(response.body).not.toContain('reporting_origin')
   }
-  expect((await own.app.inject({ url: '/assets/missing.js' })).statusCode).toBe(404)
+  for (const missing of ['/assets/missing.js', '/assets/', '/assets/index-abc.js/more', '/assets/index-abc.js.br'])
+    expect([missing, (await own.app.inject({ url: missing, headers: { accept: 'text/html' } })).statusCode]).toEqual([missing, 404])
+})
+
+test('files that keep their name are validated by their content, and files named after their content by their name', async () => {
+  const built = (flag: string) => withFiles({ ...script, 'index.html': '', 'flags/pl.svg': flag, 'flags/pl.svg.gz': gzipSync(flag) })
+  const [one, other] = [await built('<svg/>'), await built('<svg />')]
+  const tagOf = async ({ app }: typeof one, url: string) => String((await app.inject({ url })).headers['etag'])
+  const before = await tagOf(one, '/flags/pl.svg')
+  const again = (started: typeof one) => started.app.inject({ url: '/flags/pl.svg', headers: { 'if-none-match': before } })
+  expect((await again(one)).statusCode).toBe(304)
+  expect(await again(other)).toMatchObject({ statusCode: 200, body: '<svg />', headers: { 'cache-control': 'no-cache' } })
+  expect(await tagOf(one, '/assets/index-abc.js')).toBe(await tagOf(other, '/assets/index-abc.js'))
 })
 
 test('the console is served as it was at the start after a new build has deleted its files', async () => {
