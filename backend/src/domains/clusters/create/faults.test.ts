@@ -213,8 +213,7 @@ describe.concurrent('a server whose hardware has changed receives nothing, and t
     const nodes = world.take(4)
     const ill = nodes[3]!
     const machine = world.machine(ill)
-    await addFault(machine, { kind: 'identity', stage: 'maintenance' })
-    const { cluster, operation } = await world.create(nodes)
+    const { cluster, operation } = await world.withOtherHardware(ill, () => world.create(nodes))
     const end = await world.ended(operation.id, 60_000)
     expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(ill.name) })
     expect(machine.disk.state.counters.applies).toBe(0)
@@ -242,8 +241,7 @@ describe.concurrent('a server whose hardware has changed receives nothing, and t
     const nodes = world.take(4)
     const [spare] = world.take(1)
     const ill = nodes[3]!
-    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
-    const { cluster, operation } = await world.create(nodes)
+    const { cluster, operation } = await world.withOtherHardware(ill, () => world.create(nodes))
     await world.ended(operation.id, 60_000)
     const bundles = world.etcds(cluster.name)
     const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })

@@ -13,6 +13,7 @@ import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
 import { kubernetesOf } from '#simulator/src/kubernetes/joining.ts'
+import { addFault } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { type TestClock, testClock } from '../../../testing/clock.ts'
@@ -31,6 +32,11 @@ export interface ClusterWorld {
   halt(): Promise<void>
   /** Does `work` while no reconciler runs, except those that the work runs itself. */
   alone<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Makes a request, and gives the server other hardware before a reconciler works on the request. The request comes first, because it is refused if a contact has
+   * noticed the other hardware.
+   */
+  withOtherHardware<T>(server: Pick<Server, 'id'>, request: () => Promise<T>): Promise<T>
   /** Starts a second process with the same database and a clock of its own, which carries out work as well. */
   beside(): Promise<{ readonly backend: Backend; readonly admin: SignedIn; stop(): Promise<void> }>
   readonly admin: SignedIn
@@ -68,14 +74,14 @@ export interface ClusterWorld {
 export function realTime(core: Engine, clock: TestClock): Pick<ClusterWorld, 'alone'> & { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
-  let isPaused = false
+  let pauses = 0
   let last = Date.now()
   const tick = async (): Promise<void> => {
     // The clock is advanced by the elapsed time instead of being set, so that a test can move it forward as well.
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now
-    if (isPaused) return
+    if (pauses > 0) return
     for (const taken of await core.claim([...core.reconcilers.keys()].map((queue) => ({ queue, places: 1_000 })))) {
       const run: Promise<void> = core.run(taken, shutdown.signal).finally(() => running.delete(run))
       running.add(run)
@@ -90,13 +96,13 @@ export function realTime(core: Engine, clock: TestClock): Pick<ClusterWorld, 'al
   })()
   return {
     async alone(work) {
-      isPaused = true
+      pauses++
       try {
         await ticked
         await Promise.all(running)
         return await work()
       } finally {
-        isPaused = false
+        pauses--
       }
     },
     async stop() {
@@ -224,6 +230,12 @@ export async function clusterWorld({
     simulator,
     halt,
     alone: (work) => driver.alone(work),
+    withOtherHardware: (server, request) =>
+      driver.alone(async () => {
+        const answer = await request()
+        await addFault(machine(server), { kind: 'identity', stage: 'maintenance' })
+        return answer
+      }),
     beside,
     admin,
     datacenterId,

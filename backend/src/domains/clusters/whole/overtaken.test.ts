@@ -259,15 +259,13 @@ test('a failed server can be replaced by any free server, even one that failed i
   const nodes = world.take(3)
   const [controlPlane, ill, other] = nodes as [Server, Server, Server]
   const [spare] = world.take(1)
-  await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
-  const { cluster, operation } = await world.create(nodes)
+  const { cluster, operation } = await world.withOtherHardware(ill, () => world.create(nodes))
   const replace = (old: Server, by: Server) => admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: old.id }, body: { node_id: by.id } })
   expect((await world.ended(operation.id)).status).toBe('failed')
   for (const by of [ill, other, controlPlane])
     expect((await replace(ill, by)).problem).toMatchObject({ code: 'server_taken', error: `${by.name} is already a server of ${cluster.name}` })
 
-  await addFault(world.machine(spare!), { kind: 'identity', stage: 'maintenance' })
-  const first = (await replace(ill, spare!)).answer!.operation
+  const first = (await world.withOtherHardware(spare!, () => replace(ill, spare!))).answer!.operation
   expect((await replace(ill, spare!)).problem).toMatchObject({ code: 'not_found' })
   expect((await world.ended(first.id)).status).toBe('failed')
   expect((await admin.call(operationRetry, { params: { id: operation.id } })).problem).toMatchObject({
@@ -295,9 +293,11 @@ test('a creation that is being cancelled does not accept a replacement server', 
   const nodes = world.take(3)
   const [spare] = world.take(1)
   const [, ill, silent] = nodes as [Server, Server, Server]
-  await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
-  await addFault(world.machine(silent), { kind: 'refuse' })
-  const { cluster, operation } = await world.create(nodes)
+  const { cluster, operation } = await world.withOtherHardware(ill, async () => {
+    const created = await world.create(nodes)
+    await addFault(world.machine(silent), { kind: 'refuse' })
+    return created
+  })
   await world.until(
     () => world.operation(operation.id),
     (o) => o.steps.some((s) => s.node_id === ill.id && s.status === 'failed'),

@@ -79,9 +79,9 @@ describe.concurrent('adding servers to a running cluster', () => {
     const nodes = world.take(1)
     const [ill, well] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
-    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
     const patch = { name: 'motd', body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4097"\n' }
-    const operation = await world.change(cluster.id, { kind: 'grow', servers: added([ill, well], 'worker').map((s) => ({ ...s, patch })) })
+    const servers = added([ill, well], 'worker').map((s) => ({ ...s, patch }))
+    const operation = await world.withOtherHardware(ill, () => world.change(cluster.id, { kind: 'grow', servers }))
     const stored = await world.backend.platform.db.selectFrom('operation').select('arguments').where('id', '=', operation.id).executeTakeFirstOrThrow()
     expect(JSON.stringify(stored)).not.toContain('somaxconn')
     const failed = await world.ended(operation.id)

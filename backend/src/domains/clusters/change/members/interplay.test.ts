@@ -15,6 +15,10 @@ const ready = async (nodes: readonly Server[], asked: Partial<NewClusterInput> =
   expect((await world.ended(operation.id, 120_000)).status).toBe('done')
   return world.cluster(cluster.id)
 }
+const growth = (cluster: Cluster, ill: Server, waits: Server) => {
+  const servers = [ill, waits].map((n) => ({ node_id: n.id, role: 'control_plane' as const }))
+  return world.withOtherHardware(ill, () => world.change(cluster.id, { kind: 'grow', servers }))
+}
 const workers = (nodes: readonly Server[]) => nodes.map((n) => ({ node_id: n.id, role: 'worker' as const }))
 
 describe.concurrent('changes of servers and other requests', () => {
@@ -22,9 +26,7 @@ describe.concurrent('changes of servers and other requests', () => {
     const nodes = world.take(1)
     const [ill, waits] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
-    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
-    const servers = [ill, waits].map((n) => ({ node_id: n.id, role: 'control_plane' as const }))
-    const { id } = await world.change(cluster.id, { kind: 'grow', servers })
+    const { id } = await growth(cluster, ill, waits)
     expect(await world.ended(id, 150_000)).toMatchObject({ status: 'failed' })
     expect(await world.server(waits.id)).toMatchObject({ cluster: { id: cluster.id }, operation_id: null })
     expect(world.machine(waits).disk.state.counters.applies).toBe(0)
@@ -39,9 +41,7 @@ describe.concurrent('changes of servers and other requests', () => {
     const nodes = world.take(1)
     const [ill, waits, other] = world.take(3) as [Server, Server, Server]
     const cluster = await ready(nodes)
-    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
-    const servers = [ill, waits].map((n) => ({ node_id: n.id, role: 'control_plane' as const }))
-    expect(await world.ended((await world.change(cluster.id, { kind: 'grow', servers })).id, 150_000)).toMatchObject({ status: 'failed' })
+    expect(await world.ended((await growth(cluster, ill, waits)).id, 150_000)).toMatchObject({ status: 'failed' })
     const given = await world.change(cluster.id, { kind: 'shrink', servers: [ill, waits].map((n) => ({ node_id: n.id })) })
     expect(await world.ended(given.id, 150_000)).toMatchObject({ status: 'done' })
     for (const node of [ill, waits]) expect(await world.server(node.id)).toMatchObject({ cluster: null, operation_id: null })
