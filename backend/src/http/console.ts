@@ -125,7 +125,7 @@ function connectedOrigins(build: Buffer): string[] {
   return [reporting_origin, api_origin].filter(isOrigin) as string[]
 }
 
-/** Whether a path can be that of a page: it is not below a path whose answers are for programs. */
+/** Whether a path can be that of a page: it is not below a path of files, or of answers for programs. */
 export const isPagePath = (path: string): boolean => !/^\/(?:v1|join|assets|flags|cli)(?:[/?]|$)/.test(path)
 
 /** Whether a browser asks for a page. Such a request is answered with the console, whatever its path and query: its own screen says what can't be read. */

@@ -2,7 +2,7 @@ import { currentFingerprint } from '../wire/apid.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { World } from '../world.ts'
 
-/** What a client needs to add a server by address. Unlike `presentServer` it doesn't work out the server's hardware, which takes seconds for ten thousand. */
+/** What a client needs to add a server by address. Unlike `presentServer` it doesn't work out the server's hardware, which takes more than a second for ten thousand. */
 export const presentAddress = ({ plan, disk }: Machine) => ({
   simulated: true,
   uuid: disk.identity.uuid,

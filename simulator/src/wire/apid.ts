@@ -63,8 +63,8 @@ const speaker = (machine: Machine, mode: ApiMode, authorities: string[]): Speake
 }
 
 /**
- * The API of a machine without a complete configuration. Clients need no certificate. The certificate and the TLS server are made once for a boot, as in Talos:
- * making the server takes two fifths of the processor time of a short contact.
+ * The API of a machine without a complete configuration. Clients need no certificate. A boot makes one certificate, as in Talos, and one TLS server for it: with
+ * a new TLS server for each contact, making them took two fifths of the simulator's processor time.
  */
 export const openMaintenance = async (machine: Machine): Promise<void> => {
   machine.mode = 'maintenance'

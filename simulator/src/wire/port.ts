@@ -59,8 +59,8 @@ const IDLE_MS = 1_000
 const GRACE_MS = 150
 
 /**
- * A listening port of a simulated server. Its TLS server exists only while there are connections, so that idle servers cost nothing but
- * their sockets.
+ * A listening port of a simulated server. It drops its TLS server soon after the last connection, so that an idle server costs little more than its sockets. The
+ * maintenance API keeps its own.
  */
 export class Port {
   /** Changed only while the port is closed. */

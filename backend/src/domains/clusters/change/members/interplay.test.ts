@@ -15,7 +15,8 @@ const ready = async (nodes: readonly Server[], asked: Partial<NewClusterInput> =
   expect((await world.ended(operation.id, 120_000)).status).toBe('done')
   return world.cluster(cluster.id)
 }
-const growth = (cluster: Cluster, ill: Server, waits: Server) => {
+/** Asks for a growth that fails, because `ill` has other hardware. `waits` is the server after it. */
+const growInVain = (cluster: Cluster, ill: Server, waits: Server) => {
   const servers = [ill, waits].map((n) => ({ node_id: n.id, role: 'control_plane' as const }))
   return world.withOtherHardware(ill, () => world.change(cluster.id, { kind: 'grow', servers }))
 }
@@ -26,7 +27,7 @@ describe.concurrent('changes of servers and other requests', () => {
     const nodes = world.take(1)
     const [ill, waits] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
-    const { id } = await growth(cluster, ill, waits)
+    const { id } = await growInVain(cluster, ill, waits)
     expect(await world.ended(id, 150_000)).toMatchObject({ status: 'failed' })
     expect(await world.server(waits.id)).toMatchObject({ cluster: { id: cluster.id }, operation_id: null })
     expect(world.machine(waits).disk.state.counters.applies).toBe(0)
@@ -41,7 +42,7 @@ describe.concurrent('changes of servers and other requests', () => {
     const nodes = world.take(1)
     const [ill, waits, other] = world.take(3) as [Server, Server, Server]
     const cluster = await ready(nodes)
-    expect(await world.ended((await growth(cluster, ill, waits)).id, 150_000)).toMatchObject({ status: 'failed' })
+    expect(await world.ended((await growInVain(cluster, ill, waits)).id, 150_000)).toMatchObject({ status: 'failed' })
     const given = await world.change(cluster.id, { kind: 'shrink', servers: [ill, waits].map((n) => ({ node_id: n.id })) })
     expect(await world.ended(given.id, 150_000)).toMatchObject({ status: 'done' })
     for (const node of [ill, waits]) expect(await world.server(node.id)).toMatchObject({ cluster: null, operation_id: null })
