@@ -230,6 +230,18 @@ test('if an inventory could not be stored, the next contact reads it again', asy
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 
+test('a server whose hardware a user has confirmed after an alarm is contacted at once, and read again', async () => {
+  const server = watched(1)
+  const servers = [server]
+  const { of, until } = keep(servers)
+  await until(() => of(server).length >= 2)
+  const from = of(server).length
+  servers[0] = { ...servers[0]!, reachable: null }
+  await until(() => of(server).length > from)
+  // The next scheduled full reading comes about four contacts later.
+  expect(of(server)[from]).toMatchObject({ kind: 'seen', reading: expect.anything() })
+})
+
 test('a machine’s known certificate is not accepted as proof of identity for the machine that replaces it', async () => {
   const fleet = makeFleet({ policy, budget: budget() })
   const server = watched(0)

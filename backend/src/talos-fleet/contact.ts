@@ -120,14 +120,22 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     serial,
     version,
   })
-  /** Whether two states of a server have the same address, cluster and hardware, so that an observation of one state applies to the other. */
-  const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
+  /**
+   * Whether what was seen before a change of the server still applies: its address, cluster and hardware are the same, and the change didn't clear whether the
+   * server answers, as a user's confirmation does after other hardware answered.
+   */
+  const stillApplies = (before: Watched, after: Watched) =>
+    before.address === after.address &&
+    before.clusterId === after.clusterId &&
+    before.uuid === after.uuid &&
+    before.serial === after.serial &&
+    (before.reachable === null || after.reachable !== null)
   const drop = (state: State) => {
     state.client?.close()
     state.client = null
   }
 
-  /** Discards everything seen so far, because the server now has another address, cluster or machine. */
+  /** Discards everything seen so far, and contacts the server at once. */
   const restart = (state: State, now: number) => {
     drop(state)
     state.misses = 0
@@ -161,8 +169,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
         continue
       }
       if (state.server === server) continue
-      const hasMoved = !isSamePlace(state.server, server)
-      if (hasMoved) restart(state, now)
+      if (!stillApplies(state.server, server)) restart(state, now)
       else if (server.live && !state.server.live) {
         state.nextAt = Math.min(state.nextAt, now)
         soon.changed(state)
@@ -295,7 +302,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
       state.nextAt = clock.monotonic() + nextMs(state.server, state.misses)
       soon.changed(state)
       // If the server changed or was removed during this contact, the open connection may lead to the wrong machine.
-      if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
+      if (states.get(state.server.id) !== state || !stillApplies(asked.server, state.server)) restart(state, clock.monotonic())
     }
   }
 

@@ -17,6 +17,7 @@ import {
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
+import { otherHardwareReason } from './contact/observe.ts'
 import { audited, present } from './present.ts'
 import type { ServerParts } from './servers.ts'
 import * as store from './store.ts'
@@ -68,9 +69,13 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
         demand(canConfirmServer(server), 'conflict')
         const [uuid, serial] = [said.uuid.toLowerCase(), said.serial]
         const trusted = { identity_state: 'confirmed', identity_since: now(), identity_note: null, seen_uuid: null, seen_serial: null } as const
+        // Whether the confirmed hardware answers is unknown until the next contact, which this change causes.
+        const unasked = { reachable: null, unreachable_since: null, reason: null } as const
         fleet.forget(id)
         if (uuid === row.uuid && serial === (row.serial ?? ''))
-          return { ...trusted, ...(row.identity_state !== 'changed' && { identity_note: row.identity_note }) }
+          return row.identity_state === 'changed'
+            ? { ...trusted, ...(row.reason === otherHardwareReason && unasked) }
+            : { ...trusted, identity_note: row.identity_note }
         const isSeen = row.identity_state === 'changed' && uuid === row.seen_uuid && serial === (row.seen_serial ?? '')
         if (!isSeen)
           throw new Problem(
@@ -96,9 +101,7 @@ export function changing({ db, clock, record, operations, datacenters, fleet, ac
           secure_boot: null,
           system_disk: null,
           fingerprint: null,
-          reachable: null,
-          unreachable_since: null,
-          reason: null,
+          ...unasked,
         }
       }).catch(async (error: unknown) => {
         // A concurrent call has registered a server with this UUID.

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { clusterCreate, clusterDelete, clusterServerReplace } from '#contract/clusters/clusters.ts'
 import { operationCancel, operationRetry } from '#contract/operations.ts'
-import { type Server, serverRemove, serverReset, serverUpdate } from '#contract/servers/servers.ts'
+import { type Server, serverConfirm, serverRemove, serverReset, serverUpdate } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Taken } from '../../../engine/engine.ts'
@@ -272,18 +272,20 @@ test('a failed server can be replaced by any free server, even one that failed i
     code: 'operation_ended',
     error: `Another operation has replaced this one on ${cluster.name}`,
   })
-  // The original machine is put back and now replaces the server that replaced it.
-  const machine = world.machine(ill)
-  machine.disk.change((state) => (state.identitySalt = ''))
-  await clearFaults(machine)
-  machine.journal.changed()
+  // The original machine is put back and confirmed, and now replaces the server that replaced it.
   await world.until(
     () => world.server(ill.id),
-    (server) => server.cluster === null,
+    (server) => server.cluster === null && server.identity.state === 'changed',
   )
-  // Writes to the database what a user's confirmation and the next contact would write.
-  const seen = { identity_state: 'confirmed', reachable: true, reason: null } as const
-  await db.updateTable('server').set(seen).where('id', '=', ill.id).execute()
+  const machine = world.machine(ill)
+  machine.disk.change((state) => (state.identitySalt = ''))
+  machine.journal.changed()
+  const { uuid, serial } = ill.identity
+  expect((await admin.call(serverConfirm, { params: { id: ill.id }, body: { uuid: uuid!, serial: serial! } })).status).toBe(200)
+  await world.until(
+    () => world.server(ill.id),
+    (server) => server.talos.reachable === true,
+  )
   const second = (await replace(spare!, ill)).answer!.operation
   expect((await world.ended(second.id)).status).toBe('done')
   expect((await world.cluster(cluster.id)).servers.map((s) => s.node_id)).toEqual(expect.arrayContaining([ill.id, other.id, controlPlane.id]))

@@ -172,7 +172,7 @@ test('a contact that began before a user confirmed the hardware raises no alarm,
   const late = other(id)
   backend.clock.advance(500)
   const confirmed = await operator.call(serverConfirm, { params: { id }, body: hardwareOf.get(id)! })
-  expect(confirmed.answer!.identity.state).toBe('confirmed')
+  expect(confirmed.answer!).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: null, unreachable_since: null, reason: null } })
   await servers.observe([{ ...late, at: backend.clock.now() + 200 }])
   expect(await get(id)).toMatchObject({ version: confirmed.answer!.version, identity: { state: 'confirmed', note: null } })
   await servers.observe([other(id)])

@@ -104,6 +104,9 @@ const answeringColumns = ({ stage, unmet }: MachineStatus) =>
 export const pack = ({ status, inventory, secureBoot }: Reading): PackedReading => ({ status, hardware: JSON.stringify(hardwareOf(inventory)), secureBoot })
 const digestOf = (text: string): string => hash('sha256', text, 'base64')
 
+/** Why a server counts as unreachable while other hardware answers at its address. */
+export const otherHardwareReason = 'Other hardware answers at its address'
+
 /** Column values of a hardware reading. */
 export function readingColumns({ status, hardware, secureBoot }: PackedReading, at: Date) {
   return {
@@ -148,7 +151,7 @@ function wantedOf(row: store.ListedRow, seen: Observation): store.ServerChange {
     ...(row.identity_state !== 'changed' && { identity_since: at }),
     reachable: false,
     ...since,
-    reason: 'Other hardware answers at its address',
+    reason: otherHardwareReason,
   }
 }
 
