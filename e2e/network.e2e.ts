@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
+import { clusterWindowSet } from '#contract/clusters/changes/changes.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/network/subnets.ts'
@@ -249,8 +250,22 @@ describe('the life of a subnet', () => {
     const question = page.getByRole('dialog', { name: 'Unassign 1 subnet from poz-render-01 without waiting?' })
     expect(await question.getByRole('button', { name: 'Unassign at once' }).getAttribute('aria-disabled')).toBe('true')
     await question.getByLabel(/to confirm/).fill('poz-render-01')
+    // The cluster changes after the page has read its version, so the page reads it again and repeats the request.
+    const answers: number[] = []
+    await page.route(`**/v1/clusters/${cluster.id}/subnets`, async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue()
+      if (answers.length === 0)
+        await installation.call(clusterWindowSet, {
+          params: { id: cluster.id },
+          body: { window: { days: ['sat'], from: '02:00', minutes: 60, time_zone: 'Europe/Warsaw' } },
+        })
+      const response = await route.fetch()
+      answers.push(response.status())
+      await route.fulfill({ response })
+    })
     await question.getByRole('button', { name: 'Unassign at once' }).click()
     await page.getByText('Done: the subnets of poz-render-01 are changed as requested.').waitFor({ timeout: 60_000 })
+    expect([answers[0], answers.at(-1)]).toEqual([412, 202])
     await page.goto('/infra/network')
     await row(own.name).getByText('Unassigned').waitFor()
   })

@@ -19,6 +19,7 @@ import { Panel } from '../../../ui/text/Panel.tsx'
 import { Pending } from '../../../ui/feedback/PageStates.tsx'
 import { Alert, Badge } from '../../../ui/feedback/Status.tsx'
 import { type Choice, verbOf } from './assign-choice.ts'
+import { isStale, sendFresh } from './fresh-version.ts'
 import frame from '../../../layout/steps.module.css'
 import css from './AssignSubnets.module.css'
 import { refreshNetwork } from '../network-queries.ts'
@@ -67,9 +68,9 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
       )
     },
     send: async (body, key) => {
-      const version = await versionOf()
-      if (version === null) throw new Error(changedMeanwhile)
-      return call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key })
+      const begun = await sendFresh(versionOf, (version) => call(clusterSubnetsAssign, { params: { id: cluster.id }, body }, { version, key }))
+      if (begun === null) throw new Error(changedMeanwhile)
+      return begun
     },
     done: async ({ operation }) => {
       await refreshNetwork()
@@ -80,12 +81,12 @@ export function AssignReview({ cluster, choice, versionOf, onBack, onBegun, onRe
   const { force } = form.values
   const names = (list: readonly Subnet[]) => list.map((s) => s.name)
   const related = form.failure instanceof CallError ? form.failure.related : null
-  const isStale = form.failure instanceof CallError && form.failure.status === 412
   return (
     <>
       {form.problem !== null && (
         <Alert tone="danger">
-          {isStale ? changedMeanwhile : form.problem} {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
+          {isStale(form.failure) ? changedMeanwhile : form.problem}{' '}
+          {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
         </Alert>
       )}
       {preview.data === undefined ? (
