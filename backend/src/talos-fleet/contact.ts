@@ -121,8 +121,8 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     version,
   })
   /**
-   * Whether what was seen before a change of the server still applies: its address, cluster and hardware are the same, and the change didn't clear whether the
-   * server answers, as a user's confirmation does after other hardware answered.
+   * Whether earlier observations of a server still apply after a change of its row. They don't if its address, cluster or hardware has changed, or if
+   * `reachable` was cleared, as when a user confirms the hardware after an alarm.
    */
   const stillApplies = (before: Watched, after: Watched) =>
     before.address === after.address &&

@@ -4,7 +4,7 @@ import { sendFresh } from './fresh-version.ts'
 
 const stale = () => new CallError('Somebody else has changed this object since you opened it. Load it again.', { status: 412, code: 'stale' })
 
-/** An object whose version grows between reading and sending, so many times. */
+/** An object whose version grows before each of the first `times` requests arrives. */
 function growing(times: number) {
   let version = 1
   const sent: number[] = []
@@ -25,7 +25,7 @@ test('a request is sent again with the new version if the object changed after i
   expect(sent).toEqual([1, 2, 3])
 })
 
-test('an object that changes again and again is given up, with its refusal', async () => {
+test('after five attempts the last refusal is thrown', async () => {
   const { sent, versionOf, send } = growing(Infinity)
   await expect(sendFresh(versionOf, send)).rejects.toMatchObject({ status: 412 })
   expect(sent).toHaveLength(5)

@@ -1,14 +1,15 @@
 import { CallError } from '../../../api/http.ts'
 
-/** Of an operation that is under way, several steps may change the cluster within a second. */
+/** Several steps of a running operation may change the cluster within a second. */
 const mostAttempts = 5
 
+/** Whether a request was refused because the object has another version by now. */
 export const isStale = (error: unknown): boolean => error instanceof CallError && error.status === 412
 
 /**
- * Sends a request with the version that was read just before it. If the object changed in between, both are repeated: the change may concern something that the
- * user hasn't reviewed. `versionOf` returns null if the request would now have another effect; then nothing is sent, and the result is null.
- * @throws CallError
+ * Reads the object's version and sends a request with it. Repeats both, up to five attempts, if the object changes in between.
+ * @param versionOf returns null if the request would now have another effect than the user has reviewed. Then nothing is sent, and the result is null.
+ * @throws CallError the last refusal
  */
 export async function sendFresh<T>(versionOf: () => Promise<number | null>, send: (version: number) => Promise<T>): Promise<T | null> {
   for (let attempt = 1; ; attempt++) {
