@@ -52,7 +52,7 @@ const unanswered = () => new Error('No answer', { cause: new TalosError('unavail
 const prematureClose = () => Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 
 /** Splits a response into messages. @throws TalosError for a compressed message (a few bytes could become gigabytes) or one that is too large */
-export function splitter(message: (bytes: Buffer) => void) {
+function splitter(message: (bytes: Buffer) => void) {
   let chunks: Buffer[] = []
   let length = 0
   return {
@@ -95,8 +95,7 @@ function demandGrpc(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): vo
   if ((headers['grpc-encoding'] ?? 'identity') !== 'identity') throw invalid('compressed answer')
 }
 
-/** A message with the prefix that gRPC puts before it. */
-export function requestOf<I extends DescMessage>(input: I, request: MessageInitShape<I>): Buffer {
+function requestOf<I extends DescMessage>(input: I, request: MessageInitShape<I>): Buffer {
   const message = toBinary(input, create(input, request))
   const bytes = Buffer.allocUnsafe(prefixBytes + message.length)
   bytes[0] = 0

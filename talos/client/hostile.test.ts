@@ -5,8 +5,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import * as fc from 'fast-check'
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { standardKey } from '../pki/keys.ts'
 import { ListResponseSchema } from '../proto/gen/cosi/state_pb.ts'
@@ -16,7 +15,6 @@ import { pinOf, usePeers } from '../testing/peers.ts'
 import { frame, listen, startRawServer, type TestServer } from '../testing/server.ts'
 import type { TalosClient } from './client.ts'
 import { connectMaintenance, readCertificate } from './connect.ts'
-import { type ResourceMessage, resourceMessage } from './resource-message.ts'
 import { resources } from './resources.ts'
 
 const peers = usePeers()
@@ -267,59 +265,5 @@ describe('a hostile list', () => {
   test('a list of another kind is refused', async () => {
     const client = await against((stream) => (stream.write(disk('sda')), finish(stream)))
     await expect(client.list(resources.processor)).rejects.toMatchObject(invalid)
-  })
-})
-
-describe('the message of a resource', () => {
-  const text = fc.string({ unit: 'grapheme', maxLength: 200 })
-  const metadata = fc.record({
-    namespace: text,
-    type: text,
-    id: text,
-    version: text,
-    owner: text,
-    finalizers: fc.array(text),
-    labels: fc.dictionary(text, text),
-  })
-  const spec = fc.record({ protoSpec: fc.uint8Array({ maxLength: 200 }), yamlSpec: text })
-  const encoded = fc
-    .record({ resource: fc.record({ metadata, spec }, { requiredKeys: [] }) }, { requiredKeys: [] })
-    .map((fields) => Buffer.from(toBinary(ListResponseSchema, create(ListResponseSchema, fields))))
-  const plain = (read: ResourceMessage | undefined) => read && { ...read, spec: Uint8Array.from(read.spec) }
-  /** What the library reads of it; null if it refuses the bytes. */
-  const byLibrary = (bytes: Buffer) => {
-    try {
-      const { metadata, spec } = fromBinary(ListResponseSchema, bytes).resource ?? {}
-      const yaml = Buffer.byteLength(spec?.yamlSpec ?? '')
-      return metadata && spec && { id: metadata.id, type: metadata.type, spec: Uint8Array.from(spec.protoSpec), bytes: spec.protoSpec.length + yaml }
-    } catch {
-      return null
-    }
-  }
-
-  test('is read as the library reads it', () => {
-    fc.assert(
-      fc.property(encoded, (bytes) => {
-        expect(plain(resourceMessage(bytes))).toEqual(byLibrary(bytes))
-      }),
-    )
-  })
-
-  test('is refused if it ends too early, and never read beyond its end', () => {
-    const cut = encoded.chain((bytes) => fc.nat(bytes.length).map((length) => ({ bytes, length })))
-    fc.assert(
-      fc.property(cut, ({ bytes, length }) => {
-        const read = (all: Buffer) => {
-          try {
-            return plain(resourceMessage(all))
-          } catch {
-            return null
-          }
-        }
-        const part = Buffer.from(bytes.subarray(0, length))
-        expect(read(part)).toEqual(byLibrary(part))
-        expect(read(bytes.subarray(0, length))).toEqual(byLibrary(part))
-      }),
-    )
   })
 })

@@ -9,7 +9,8 @@ import { NethelpersLinkType } from '../proto/gen/definitions/enums_pb.ts'
 import type { LinkStatusSpec } from '../proto/gen/definitions/network_pb.ts'
 import type { MachineStatusSpec } from '../proto/gen/definitions/runtime_pb.ts'
 import { count, maxItems, type CallOptions } from './calls.ts'
-import { type ReadOptions, type Resource, resourceIn, type ResourceReader, shortGet, shortList, type ShortRead } from './state.ts'
+import type { TalosClient } from './client.ts'
+import type { ReadOptions, Resource } from './state.ts'
 import { TalosError } from './errors.ts'
 import { stageOf, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
@@ -24,7 +25,7 @@ export type Status = Awaited<ReturnType<typeof readStatus>>
 export type MachineStatus = ReturnType<typeof machineStatus>
 
 /** Identity of the machine. The UUID is in lower case, from SMBIOS or from Talos's own override. Throws TalosError, also if the machine has no UUID. */
-export async function readIdentity(client: ResourceReader, options: CallOptions = {}) {
+export async function readIdentity(client: TalosClient, options: CallOptions = {}) {
   const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
   const uuid = text(system?.uuid ?? '').toLowerCase()
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid)) throw new TalosError('invalid_data', 'server sent invalid data (system UUID)')
@@ -32,7 +33,7 @@ export async function readIdentity(client: ResourceReader, options: CallOptions 
 }
 
 /** The machine's hardware and addresses. Throws TalosError. */
-export async function readInventory(client: ResourceReader, options: ReadOptions = {}) {
+export async function readInventory(client: TalosClient, options: ReadOptions = {}) {
   const truncated: string[] = []
   const all = async <Desc extends DescMessage>(
     field: string,
@@ -105,13 +106,13 @@ export async function readInventory(client: ResourceReader, options: ReadOptions
 }
 
 /** The machine's disks with their current content. Throws TalosError. */
-export async function readDisks(client: ResourceReader, options: CallOptions = {}) {
+export async function readDisks(client: TalosClient, options: CallOptions = {}) {
   const [disks, volumes] = await Promise.all([client.list(resources.disk, { ...options, keep: isDiskOrStack }), readVolumes(client, options)])
   return disksOf(disks.items, volumes)
 }
 
 /** What Talos found on the block devices. Undefined if the machine doesn't report its block devices, or if the list was truncated. */
-async function readVolumes(client: ResourceReader, options: ReadOptions) {
+async function readVolumes(client: TalosClient, options: ReadOptions) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
   return found.items.map(({ id, spec }) => ({
@@ -155,38 +156,14 @@ const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[
 }
 
 /** The machine's stage, with one call. Throws TalosError. */
-export async function readStage(client: ResourceReader, options: CallOptions = {}): Promise<MachineStatus> {
+export async function readStage(client: TalosClient, options: CallOptions = {}): Promise<MachineStatus> {
   const machine = await client.get(resources.machineStatus, 'machine', options)
   if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   return machineStatus(machine.spec)
 }
 
-/** What `readIdentity`, `readInventory` and `readStatus` read. */
-export const inventoryReads: readonly ShortRead[] = [
-  shortGet(resources.systemInformation, 'systeminformation'),
-  ...[
-    resources.processor,
-    resources.memoryModule,
-    resources.disk,
-    resources.discoveredVolume,
-    resources.link,
-    resources.address,
-    resources.route,
-    resources.nodeAddress,
-    resources.systemDisk,
-    resources.extension,
-  ].map(shortList),
-  shortGet(resources.machineStatus, 'machine'),
-  shortGet(resources.version, 'version'),
-  shortGet(resources.hostname, 'hostname'),
-]
-
-/** Short call for the machine's stage. `stageIn` decodes its answer, and throws TalosError. */
-export const shortStage = shortGet(resources.machineStatus, 'machine')
-export const stageIn = (answer: Buffer): MachineStatus => machineStatus(resourceIn(resources.machineStatus, answer).spec)
-
 /** Current status of the machine. Fields that its Talos version lacks are empty. `known`: its stage, if it was just read. Throws TalosError. */
-export async function readStatus(client: ResourceReader, options: ReadOptions = {}, known?: MachineStatus) {
+export async function readStatus(client: TalosClient, options: ReadOptions = {}, known?: MachineStatus) {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
   const [machine, version, hostname, systemDisks, extensions] = await Promise.all([
     known ?? readStage(client, options),
@@ -209,7 +186,7 @@ export async function readStatus(client: ResourceReader, options: ReadOptions = 
 }
 
 /** The machine's addresses, without those of pods and services. */
-async function readAddresses(client: ResourceReader, options: ReadOptions): Promise<string[]> {
+async function readAddresses(client: TalosClient, options: ReadOptions): Promise<string[]> {
   const { items } = await client.list(resources.nodeAddress, options)
   const found = ['routed-no-k8s', 'routed', 'current'].flatMap((id) => items.find((item) => item.id === id) ?? [])[0]
   return (found?.spec.addresses ?? []).slice(0, maxItems).flatMap((prefix) => addressText(prefix.ip) ?? [])

@@ -1,12 +1,10 @@
 /** Resources of a machine and their changes (the COSI state service). */
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
-import type { Resource as WatchedResource } from '../proto/gen/cosi/resource_pb.ts'
-import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
+import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
+import { EventType, GetResponseSchema, ListResponseSchema, State } from '../proto/gen/cosi/state_pb.ts'
 import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unaryBytes } from './calls.ts'
 import { TalosError } from './errors.ts'
-import { type ResourceMessage, resourceMessage } from './resource-message.ts'
 import type { ResourceKind } from './resources.ts'
-import { type ShortAnswer, type ShortCall, shortCall } from './short/exchange.ts'
 import { messageText, text } from './text.ts'
 
 export interface Resource<Spec> {
@@ -26,84 +24,6 @@ export interface ReadOptions extends CallOptions {
   seen?: ((kind: ResourceKind, bytes: Buffer) => void) | undefined
 }
 
-/** A read of a resource, or of all of a kind, as a short call. */
-export interface ShortRead extends ShortCall {
-  readonly kind: ResourceKind
-  readonly id: string | undefined
-}
-
-export const shortGet = (kind: ResourceKind, id: string): ShortRead => ({
-  kind,
-  id,
-  ...shortCall(State.method.get, { namespace: kind.namespace, type: kind.type, id }),
-})
-export const shortList = (kind: ResourceKind): ShortRead => ({
-  kind,
-  id: undefined,
-  ...shortCall(State.method.list, { namespace: kind.namespace, type: kind.type }),
-})
-/** Decodes the message of an answer. Throws TalosError. */
-export const resourceIn = <Desc extends DescMessage>(kind: ResourceKind<Desc>, bytes: Buffer): Resource<MessageShape<Desc>> =>
-  specified(kind, messageIn(kind, bytes))
-
-/** What reads resources: a client, or the answers to short calls. */
-export type ResourceReader = Pick<ReturnType<typeof stateCalls>, 'get' | 'list'>
-
-/** Reads from answers that have arrived. Throws TalosError as a client does, and an Error for a read that isn't among `reads`. */
-export function answeredReads(reads: readonly ShortRead[], answers: readonly ShortAnswer[]): ResourceReader {
-  const answerTo = (kind: ResourceKind, id: string | undefined): ShortAnswer => {
-    const answer = answers[reads.findIndex((read) => read.kind === kind && read.id === id)]
-    if (answer === undefined) throw new Error(`${kind.type} ${id ?? ''} was not read`)
-    return answer
-  }
-  return {
-    async get(kind, id, { seen } = {}) {
-      const answer = answerTo(kind, id)
-      if (answer === null) return undefined
-      const [bytes] = answer
-      if (bytes === undefined || answer.length > 1) throw new TalosError('invalid_data', `server sent invalid data (${answer.length} messages)`)
-      seen?.(kind, bytes)
-      return resourceIn(kind, bytes)
-    },
-    async list(kind, options = {}) {
-      const collected = collector(kind, options)
-      const answer = answerTo(kind, undefined)
-      if (answer === null) throw new TalosError('not_found', `no ${kind.type}`)
-      for (const bytes of answer) if (!collected.add(bytes)) break
-      return collected.result()
-    },
-  }
-}
-
-interface ListOptions<Desc extends DescMessage> extends ReadOptions {
-  keep?: (resource: Resource<MessageShape<Desc>>) => boolean
-}
-
-/** Collects the resources of a list within the limits. `add` returns false if no more is wanted. */
-function collector<Desc extends DescMessage>(kind: ResourceKind<Desc>, { seen, keep }: ListOptions<Desc>) {
-  const items: Resource<MessageShape<Desc>>[] = []
-  let total = 0
-  let scanned = 0
-  let truncated = false
-  return {
-    add: (answer: Buffer): boolean => {
-      seen?.(kind, answer)
-      const message = messageIn(kind, answer)
-      const { bytes } = message
-      // Stop reading at the limits.
-      truncated = ++scanned > maxScanned || bytes > maxListBytes || (keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
-      if (truncated) return false
-      const read = specified(kind, message)
-      if (keep?.(read) === false) return true
-      total += bytes
-      truncated = items.length === maxItems || total > maxListBytes
-      if (!truncated) items.push(read)
-      return !truncated
-    },
-    result: () => ({ items, truncated }),
-  }
-}
-
 export function stateCalls(connection: CallContext) {
   return {
     /** One resource, or undefined if it doesn't exist. */
@@ -111,7 +31,7 @@ export function stateCalls(connection: CallContext) {
       try {
         const bytes = await unaryBytes(connection, options, State.method.get, { namespace: kind.namespace, type: kind.type, id })
         options.seen?.(kind, bytes)
-        return resourceIn(kind, bytes)
+        return resourceOf(kind, messageIn(kind, GetResponseSchema, bytes))
       } catch (error) {
         if (error instanceof TalosError && error.kind === 'not_found') return undefined
         throw error
@@ -124,11 +44,34 @@ export function stateCalls(connection: CallContext) {
      */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
-      options: ListOptions<Desc> = {},
+      options: ReadOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
     ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
-      const collected = collector(kind, options)
-      await each(connection, options, State.method.list, { namespace: kind.namespace, type: kind.type }, collected.add)
-      return collected.result()
+      const items: Resource<MessageShape<Desc>>[] = []
+      let total = 0
+      let scanned = 0
+      let truncated = false
+      const request = { namespace: kind.namespace, type: kind.type }
+      await each(connection, options, State.method.list, request, (answer) => {
+        options.seen?.(kind, answer)
+        const message = messageIn(kind, ListResponseSchema, answer)
+        const bytes = (message?.spec?.protoSpec.length ?? 0) + (message?.spec?.yamlSpec.length ?? 0)
+        // Stop reading at the limits.
+        truncated =
+          ++scanned > maxScanned || bytes > maxListBytes || (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes))
+        if (truncated) return false
+        const read = resourceOf(kind, message)
+        if (options.keep?.(read) === false) return true
+        total += bytes
+        truncated = items.length === maxItems || total > maxListBytes
+        if (!truncated) items.push(read)
+        return !truncated
+      })
+      return { items, truncated }
+    },
+
+    /** Passes each answer of a list to `receive` without decoding it, until that returns false. */
+    async listBytes(kind: ResourceKind, receive: (bytes: Buffer) => boolean, options: CallOptions = {}): Promise<void> {
+      await each(connection, options, State.method.list, { namespace: kind.namespace, type: kind.type }, receive)
     },
 
     /**
@@ -154,11 +97,10 @@ export function stateCalls(connection: CallContext) {
           switch (event.eventType) {
             case EventType.CREATED:
             case EventType.UPDATED:
-              if (event.resource === undefined) throw invalid(kind)
-              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: watched(kind, event.resource) }
+              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: resourceOf(kind, event.resource) }
               break
             case EventType.DESTROYED:
-              yield { type: 'destroyed', resource: exists ? watched(kind, event.resource!) : undefined }
+              yield { type: 'destroyed', resource: exists ? resourceOf(kind, event.resource) : undefined }
               break
             case EventType.BOOTSTRAPPED:
               yield { type: 'bootstrapped', resource: undefined }
@@ -174,30 +116,22 @@ export function stateCalls(connection: CallContext) {
 
 const invalid = (kind: ResourceKind, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause })
 
-/** The resource of a response. */
-function messageIn(kind: ResourceKind, bytes: Buffer): ResourceMessage {
-  let message: ResourceMessage | undefined
+/** The resource of a response, which need not be there. */
+function messageIn(kind: ResourceKind, schema: typeof GetResponseSchema | typeof ListResponseSchema, bytes: Buffer): ResourceMessage | undefined {
   try {
-    message = resourceMessage(bytes)
-  } catch (error) {
-    throw invalid(kind, error)
-  }
-  if (message === undefined) throw invalid(kind)
-  return message
-}
-
-/** A resource with its specification as a message. */
-function specified<Desc extends DescMessage>(kind: ResourceKind<Desc>, { type, id, spec }: Omit<ResourceMessage, 'bytes'>): Resource<MessageShape<Desc>> {
-  if (type !== '' && type !== kind.type) throw invalid(kind)
-  try {
-    return { id: text(id), spec: fromBinary(kind.spec, spec, { readUnknownFields: false }) }
+    return fromBinary<typeof GetResponseSchema | typeof ListResponseSchema>(schema, bytes, { readUnknownFields: false }).resource
   } catch (error) {
     throw invalid(kind, error)
   }
 }
 
-/** The resource of an event of a watch. */
-function watched<Desc extends DescMessage>(kind: ResourceKind<Desc>, { metadata, spec }: WatchedResource): Resource<MessageShape<Desc>> {
-  if (metadata === undefined || spec === undefined) throw invalid(kind)
-  return specified(kind, { type: metadata.type, id: metadata.id, spec: spec.protoSpec })
+/** A resource with its specification as a message. Throws TalosError if the server left out a part of it, or sent another kind. */
+function resourceOf<Desc extends DescMessage>(kind: ResourceKind<Desc>, message: ResourceMessage | undefined): Resource<MessageShape<Desc>> {
+  const { metadata, spec } = message ?? {}
+  if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) throw invalid(kind)
+  try {
+    return { id: text(metadata.id), spec: fromBinary(kind.spec, spec.protoSpec, { readUnknownFields: false }) }
+  } catch (error) {
+    throw invalid(kind, error)
+  }
 }

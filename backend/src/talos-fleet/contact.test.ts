@@ -2,9 +2,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { parseCidr } from '#contract/network/addresses.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import type { Simulator } from '#simulator/src/start.ts'
-import { shortStage, stageIn } from '#talos/client/inventory.ts'
-import { resources } from '#talos/client/resources.ts'
-import { shortGet } from '#talos/client/state.ts'
 import { systemClock } from '../clock.ts'
 import { budget } from './budget.ts'
 import { type ContactParts, contacts, type Observation, type Watched } from './contact.ts'
@@ -249,31 +246,6 @@ test('a machine’s known certificate is not accepted as proof of identity for t
   const fingerprint = await ask(server)
   expect(await ask(server)).toBe(fingerprint)
   await expect(ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' })).rejects.toMatchObject({ code: 'identity_changed' })
-})
-
-test('short calls go only to the machine whose identity was read, until it shows another certificate, or answers in another way', async () => {
-  const machine = simulator.servers[6]!
-  const fleet = makeFleet({ policy, budget: budget() })
-  const server = watched(6)
-  const connection = fleet.connection(server)
-  expect(connection.pin()).toBeUndefined()
-  await connection.maintenance(() => Promise.resolve(), { lane: 'contact' })
-  const pin = connection.pin()!
-  expect(fleet.connection({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' }).pin()).toBeUndefined()
-
-  const answers = await connection.ask(pin, [shortStage], {})
-  expect(stageIn(answers![0]![0]!)).toMatchObject({ stage: 'maintenance' })
-  expect(pin.isLong).toBeUndefined()
-  expect(await connection.ask(pin, [shortGet(resources.machineStatus, 'no such id')], {})).toEqual([null])
-  expect(pin.isLong).toBeUndefined()
-  expect(await connection.ask(pin, [shortGet(resources.machineConfig, 'v1alpha1')], {})).toBeUndefined()
-  expect(pin.isLong).toBe(true)
-
-  await machine.lifecycle.powerOff()
-  await expect(connection.ask(pin, [shortStage], {})).rejects.toMatchObject({ kind: 'unreachable' })
-  machine.lifecycle.powerOn()
-  await expect.poll(() => connection.ask(pin, [shortStage], {}).catch(() => 'away'), { timeout: 10_000 }).toBeUndefined()
-  expect(connection.pin()).toBeUndefined()
 })
 
 test('an answer that takes 20 s is still reported', async () => {

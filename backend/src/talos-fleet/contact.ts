@@ -5,13 +5,13 @@
  */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { type Identity, type MachineStatus, readStage, shortStage, stageIn } from '#talos/client/inventory.ts'
+import { type Identity, type MachineStatus, readStage } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Clock } from '../clock.ts'
 import type { Lane } from './budget.ts'
-import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, type Pin, readDeadlineMs, type ServerConnection } from './fleet.ts'
+import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, type Pin, readDeadlineMs } from './fleet.ts'
 import { giveWay } from './give-way.ts'
-import { digestReads, type PackedReading, type Reading, readWithDigest, shortDigest } from './reading.ts'
+import { type PackedReading, readDigest, type Reading, readWithDigest } from './reading.ts'
 import { inGroups, missesToUnreachable, schedule, upcoming } from './schedule.ts'
 
 export interface Watched extends KnownServer {
@@ -49,7 +49,6 @@ export type Observation = {
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
   | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
 )
-type Seen = Extract<Observation, { kind: 'seen' }>
 
 const liveDeadlineMs = 3_500
 /** Interval in which servers that become due are looked for. */
@@ -184,44 +183,26 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     }
   }
 
-  /** Whether everything must be read, whatever the machine answers. */
-  const isUnknown = ({ everythingAt }: State, { server }: Asked, fingerprint: string | null): boolean =>
-    !server.hasHardware || everythingAt === 0 || (fingerprint !== null && fingerprint !== server.fingerprint)
-
-  /** Reads the stage, and everything if that is due or the stage has changed. @param pin the certificate of a machine in maintenance */
-  const read = async (state: State, asked: Asked, client: TalosClient, pin: Pin | null): Promise<Seen> => {
+  /** Reads the stage, and everything if that is due and may have changed. @param pin the certificate of a machine in maintenance */
+  const read = async (state: State, asked: Asked, client: TalosClient, pin: Pin | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
     const { server } = asked
     const fingerprint = pin?.fingerprint ?? null
     const now = clock.monotonic()
     const status = await readStage(client)
-    let reading: PackedReading | null = null
     // Compares with the stored values, not with the last observation, which may never have been stored.
-    if (isUnknown(state, asked, fingerprint) || status.stage !== server.stage || now >= state.everythingAt) {
-      const all = await readWithDigest(client, status)
-      if (pin) pin.digest = all.digest
-      reading = pack(all.reading)
+    const isUnknown =
+      !server.hasHardware || state.everythingAt === 0 || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
+    let reading: PackedReading | null = null
+    if (isUnknown || now >= state.everythingAt) {
+      const isUnchanged = !isUnknown && pin?.digest !== undefined && (await readDigest(client)) === pin.digest
+      if (!isUnchanged) {
+        const all = await readWithDigest(client, status)
+        if (pin) pin.digest = all.digest
+        reading = pack(all.reading)
+      }
       state.everythingAt = now + nextReadingMs()
     }
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
-  }
-
-  /**
-   * Reads the stage of a machine in maintenance that showed its certificate before, and compares the digest if a full reading is due, by short calls. Returns
-   * undefined if something is new, or may be, so that `read` must be used.
-   */
-  const confirm = async (state: State, asked: Asked, connection: ServerConnection, options: ConnectOptions): Promise<Seen | undefined> => {
-    const { server } = asked
-    const pin = connection.pin()
-    if (pin === undefined || pin.isLong === true || isUnknown(state, asked, pin.fingerprint)) return undefined
-    const now = clock.monotonic()
-    const isDue = now >= state.everythingAt
-    if (isDue && pin.digest === undefined) return undefined
-    const [first, ...others] = (await connection.ask(pin, isDue ? [shortStage, ...digestReads] : [shortStage], options)) ?? []
-    if (first?.length !== 1) return undefined
-    const status = stageIn(first[0]!)
-    if (status.stage !== server.stage || (isDue && shortDigest(others) !== pin.digest)) return undefined
-    if (isDue) state.everythingAt = now + nextReadingMs()
-    return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint: pin.fingerprint, reading: null }
   }
 
   /** Uses mutual TLS on a connection that stays open. The machine may still, or again, be in maintenance mode. */
@@ -240,8 +221,7 @@ export function contacts({ fleet, clock, random, quietMs, roster, credentials, o
     const keys = server.clusterId === null ? null : await credentials(server.clusterId)
     if (keys) return watch(state, asked, options, keys)
     drop(state)
-    const connection = fleet.connection(server)
-    return (await confirm(state, asked, connection, options)) ?? connection.maintenance((client, pin) => read(state, asked, client, pin), options)
+    return fleet.connection(server).maintenance((client, pin) => read(state, asked, client, pin), options)
   }
 
   const missed = (state: State, asked: Asked, error: unknown, isLate: boolean, deadlineMs: number): Observation => {

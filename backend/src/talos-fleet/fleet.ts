@@ -4,24 +4,13 @@
  */
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import {
-  apiPort,
-  askMaintenance,
-  askUnknown,
-  connectMaintenance,
-  connectUnknown,
-  connectSecure,
-  readCertificate,
-  type ReadCertificate,
-} from '#talos/client/connect.ts'
+import { apiPort, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity } from '#talos/client/inventory.ts'
-import type { ShortAnswer, ShortCall } from '#talos/client/short/exchange.ts'
-import { answeredReads, type ResourceReader } from '#talos/client/state.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Budget, Lane } from './budget.ts'
 import type { DialPolicy } from './dial-policy.ts'
-import { everyRead, readWithDigest, type Reading } from './reading.ts'
+import { readWithDigest, type Reading } from './reading.ts'
 
 export const readDeadlineMs = 10_000
 
@@ -57,8 +46,6 @@ export interface Pin {
   readonly fingerprint: string
   /** Digest of the machine's last full reading (`readWithDigest`). A machine that reboots shows another certificate. */
   digest?: number | undefined
-  /** Short calls to this machine have failed once, such as by an answer that `askMaintenance` doesn't understand. It gets no more of them. */
-  isLong?: boolean
 }
 
 /** The hardware that answered isn't that of the known server. Only read requests were sent to it. */
@@ -82,9 +69,6 @@ export interface Found {
   readonly reading: Reading
 }
 
-const newPin = ({ sha256, fingerprint }: ReadCertificate): Pin => ({ sha256, fingerprint })
-const configured = () => new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
-
 /** Maximum number of remembered certificates. */
 const mostPins = 20_000
 
@@ -99,11 +83,6 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     pins.delete(server.id)
     pins.set(server.id, { pin, hardware: hardwareOf(server) })
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
-  }
-
-  const pinOf = (server: KnownServer): Pin | undefined => {
-    const known = pins.get(server.id)
-    return known?.hardware === hardwareOf(server) ? known.pin : undefined
   }
 
   /** Called right before dialling: checks the address again. The error reaches the caller unchanged. */
@@ -138,8 +117,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
   /** Connects to an unknown machine. Returns the client and the certificate shown on its connection. */
   const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
     const { shown, client } = await connectUnknown({ host: address }, maintenanceSettings(options))
-    if (!client) throw configured()
-    return { pin: newPin(shown), client }
+    if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may query it')
+    return { pin: { sha256: shown.sha256, fingerprint: shown.fingerprint }, client }
   }
 
   const connection = (server: KnownServer) => {
@@ -158,7 +137,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     /** Connects in maintenance mode: pins the certificate, and pins again only if the machine shows another one. */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
-      let pin = pinOf(server)
+      const known = pins.get(server.id)
+      let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
       // Whether the identity was already read with this certificate and needn't be read again. An action on the machine always reads it again.
       let isKnown = pin !== undefined && onlyReads(options)
       return {
@@ -205,27 +185,6 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       async certificate(options: ConnectOptions = {}): Promise<ReadCertificate> {
         policy.demand(address, apiPort)
         return inLane(options, () => certificateOf(address, options))
-      },
-
-      /** The certificate with which the identity of the machine in maintenance was read, if this process remembers it. */
-      pin: (): Pin | undefined => pinOf(server),
-
-      /**
-       * Makes short calls, which only read, to the machine that showed the certificate before, in a place of the budget that the caller has. Returns the
-       * answers; undefined if the machine shows another certificate or answers in another way, so that `maintenance` must be used.
-       * @throws TalosError; Problem `dial_refused`
-       */
-      async ask(pin: Pin, calls: readonly ShortCall[], options: ConnectOptions): Promise<ShortAnswer[] | undefined> {
-        policy.demand(address, apiPort)
-        try {
-          const answers = await askMaintenance({ host: address }, pin, calls, { ...settings(options), isPublic: true })
-          if (answers === undefined) pin.isLong = true
-          return answers
-        } catch (error) {
-          if (!(error instanceof TalosError && error.kind === 'certificate')) throw error
-          pins.delete(server.id)
-          return undefined
-        }
       },
 
       /**
@@ -281,16 +240,10 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       policy.demand(address, apiPort)
       const reading = { lane: 'probe', ...options } as const
       return inLane(reading, async () => {
-        const found = async (pin: Pin, reader: ResourceReader): Promise<Found> => {
-          const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(reader), readWithDigest(reader)])
-          return { identity, pin: { ...pin, digest }, reading: everything }
-        }
-        const { shown, answers } = await askUnknown({ host: address }, everyRead, maintenanceSettings(reading))
-        if (shown.mode === 'secured') throw configured()
-        if (answers) return found(newPin(shown), answeredReads(everyRead, answers))
         const { pin, client } = await fresh(address, reading)
         try {
-          return await found({ ...pin, isLong: true }, client)
+          const [identity, { reading: everything, digest }] = await Promise.all([readIdentity(client), readWithDigest(client)])
+          return { identity, pin: { ...pin, digest }, reading: everything }
         } finally {
           client.close()
         }

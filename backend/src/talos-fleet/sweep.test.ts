@@ -41,7 +41,6 @@ function sweep(
   const fleet = {
     budget: budget(),
     connection: ({ id }: Watched) => ({
-      pin: () => undefined,
       maintenance: async () => {
         const second = Math.floor((clock.monotonic() - 1) / 1_000)
         perSecond[second] = (perSecond[second] ?? 0) + 1
