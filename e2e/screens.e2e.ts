@@ -10,6 +10,7 @@ import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import { userCreate, userResetPassword } from '#contract/users.ts'
+import { longTests } from '../tools/testing/length.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { furnishJoining } from './screens/joining.ts'
@@ -165,7 +166,7 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
   // Key presses may have scrolled the page. Scroll to the top: of an element partly under the header, axe would check only the visible part.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
-  const everyTheme = width === 375 || width === 1280
+  const everyTheme = longTests || width === 375 || width === 1280
   for (const theme of ['light', 'dark'] as const) {
     if (!everyTheme && process.env['STEELYARD_SHOTS'] === undefined) continue
     await wear(page, theme)

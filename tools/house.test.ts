@@ -18,15 +18,15 @@ const knip = (folder: string, ...options: string[]) =>
     encoding: 'utf8',
   }).stdout.trim()
 
-test('every file, dependency and import of a package is needed', { timeout: 60_000 }, () => {
+test('every file, dependency and import of a package is needed', () => {
   expect(knip('.', '--include', 'files,dependencies,unlisted,unresolved,binaries')).toBe('')
 })
 
-test('every export is used in another file that is not a test', { timeout: 60_000 }, () => {
+test('every export is used in another file that is not a test', () => {
   expect(knip('.', '--production', '--include', 'files,exports')).toBe('')
 })
 
-test('the checks for unused code find an example of unused code', { timeout: 60_000 }, () => {
+test('the checks for unused code find an example of unused code', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sy-unused-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const files: Record<string, string> = {

@@ -6,7 +6,7 @@ import type { IFlattenedRuleSet, IRegularForbiddenRuleType } from 'dependency-cr
  * Paths are those of resolved files, so dynamic imports and types count as well.
  */
 
-/** Rooms that a room's sources may import, and those that its tests may import in addition. */
+/** Rooms that a room's sources may import, and those that its tests may import in addition. The tests of every room may import `tools/testing`. */
 const doors: Readonly<Record<string, { source: readonly string[]; test: readonly string[] }>> = {
   contract: { source: [], test: [] },
   talos: { source: [], test: [] },
@@ -51,7 +51,7 @@ export const ruleSet: IFlattenedRuleSet = {
         `door-${room}-tests`,
         `tests of ${room} may import ${[...source, ...more].join(', ') || 'no other room'}`,
         { path: `^${room}/.*(${test})` },
-        { path: `^(${rooms})/`, pathNot: within([room, ...source, ...more]) },
+        { path: `^(${rooms})/`, pathNot: within([room, ...source, ...more, 'tools/testing']) },
       ),
     ]),
     ...Object.entries(consoleLayers).map(([layer, may]) =>
@@ -69,7 +69,12 @@ export const ruleSet: IFlattenedRuleSet = {
       { path: '^console/src/features/', pathNot: '^console/src/features/$1/' },
     ),
     forbid('plain-ui', 'ui knows no router and no query', { path: '^console/src/ui/' }, { path: '^node_modules/@tanstack/|^console/src/lib/router\\.ts$' }),
-    forbid('no-test-in-source', 'a source may not import a test', { pathNot: `${test}|^tools/` }, { path: test, pathNot: 'node_modules' }),
+    forbid(
+      'no-test-in-source',
+      'a source may not import a test',
+      { pathNot: `${test}|^tools/|^vitest\\.config\\.ts` },
+      { path: test, pathNot: 'node_modules' },
+    ),
     forbid(
       'sql-in-stores',
       'SQL belongs in store*.ts, next to the types of the tables; the throttle is a store of its own',

@@ -1,7 +1,9 @@
 // `npm test` runs all checks and suites one after another, then prints the time of each and a last line with the counts.
+// `npm run test:all` (`--all`) runs them in full: every point of a fault, every screen, long lives (`tools/testing/length.ts`).
 // A suite that needs a missing program is skipped by name, with the command that installs the program; with TEST_NOTHING_SKIPPED=1 a skip is a failure.
 // Plain JavaScript, because on a fresh clone the machine's own Node.js runs this file.
 import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -12,7 +14,10 @@ import { registerRows, unshown } from './specification.mjs'
 import { filesForAllStatements, prepareAll } from './statements.mjs'
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
-const only = process.argv.slice(2)
+const given = process.argv.slice(2)
+const only = given.filter((word) => word !== '--all')
+if (given.includes('--all')) process.env.TEST_ALL = '1'
+const inFull = process.env.TEST_ALL === '1'
 const rows = []
 // Failures are printed again at the very end, because sometimes only the last part of the output is kept.
 const failures = []
@@ -82,6 +87,12 @@ suite('format', 'node_modules/.bin/oxfmt', ['--check'])
 const rooms = ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli'].filter((room) => isAsked(room))
 if (rooms.length > 0) suite(rooms.join(', '), node, vitest('--maxWorkers', '3', ...rooms.flatMap((room) => ['--project', room])))
 
+// Talos's and etcd's own code must still give the committed answers, and a published S3 service must accept our requests.
+if (inFull && spawnSync('go', ['version']).status === 0) {
+  suite('conformance with Go', node, ['conformance/run.ts', '--check'])
+  suite('S3 service', node, ['tools/s3.ts'])
+} else if (inFull) skip('conformance with Go, S3 service', 'apt-get install golang')
+
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
 // Three workers on two processors, here and for the faults, because many of these tests wait for simulated machines and use no processor time meanwhile.
 const backend = ['--project', 'backend', '--project', 'backend-alone', '--maxWorkers', '3']
@@ -115,7 +126,12 @@ if (process.env.TEST_DATABASE_URL) {
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
 
-suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '3'))
+if (inFull) {
+  const seeds = process.env.FAULT_SEEDS ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join()
+  console.log(`\nSeeds of the faults: ${seeds}`)
+  // One file at a time, because fifty clusters beside another file would take more memory than a small machine has.
+  suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '1'), { FAULT_SEEDS: seeds, FAULT_MOMENTS: process.env.FAULT_MOMENTS ?? '10' })
+} else suite('faults', node, vitest('--project', 'faults', '--maxWorkers', '3'))
 const browser = findTestBrowser()
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { freeBlock } from '../free-block.ts'
-import { isAtLength } from './testing/length.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { administrator, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './testing/processes.ts'
 
 /** `npm start`, `npm run serve`, and the program as a service manager starts it. */
@@ -93,7 +93,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
 }
 
 // Number of moments per command and, as `fresh`, with an empty folder. A long run tries 30 moments in all.
-const moments = isAtLength ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
+const moments = longTests ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
 
 test(`a start that is terminated at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {
   const wrong = await Promise.all([

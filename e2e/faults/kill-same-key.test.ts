@@ -11,10 +11,10 @@ import type { Operation } from '#contract/operation.ts'
 import { authorize } from '#contract/sessions.ts'
 import { subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { apiClient } from '../../tools/api-client.ts'
-import { isAtLength } from './testing/length.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { administrator, type Program, startProgram, temporaryFolder } from './testing/processes.ts'
 
-const kills = isAtLength ? 10 : 3
+const kills = longTests ? 10 : 3
 const callsAtOnce = 24
 const mostMs = 5_000
 

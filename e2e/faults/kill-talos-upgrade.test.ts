@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import { isAtLength } from './testing/length.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { killedAt } from './testing/killing.ts'
 import type { Program } from './testing/processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
@@ -34,7 +34,7 @@ const points = [
   ['before the node is uncordoned', 'uncordon:before', 'v1.13.7'],
 ] as const
 // Each case changes both servers to another patch release. The short run kills at the points whose outcome is unknown to the next run.
-const chosen = isAtLength ? points : points.filter(([, point]) => point.endsWith(':after') && !point.startsWith('cordon'))
+const chosen = longTests ? points : points.filter(([, point]) => point.endsWith(':after') && !point.startsWith('cordon'))
 
 test.each(chosen)('an upgrade of Talos interrupted by kill −9 %s ends with both servers upgraded', async (_name, point, version) => {
   const killed = await killedAt(point, { program, start, clusterId: cluster.id, change: { kind: 'upgradeTalos', version } })

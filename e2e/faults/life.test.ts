@@ -15,14 +15,14 @@ import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { type Body, kubernetesAt, placeWorkload, type UserKubernetes, workloadPath } from './testing/kubernetes.ts'
-import { isAtLength } from './testing/length.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { seeded } from './testing/points.ts'
 import { databaseOf, type Program, type SimulatedCluster } from './testing/processes.ts'
 import { create, ended, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
 const seed = Number(process.env['FAULT_SEEDS']?.split(',')[0] ?? '1')
 /** Kills per operation; `long` ones have two in the short form as well. */
-const kills = isAtLength ? { usual: 4, long: 4 } : { usual: 1, long: 2 }
+const kills = longTests ? { usual: 4, long: 4 } : { usual: 1, long: 2 }
 const withinMs = 5 * 60_000
 
 let site: Site

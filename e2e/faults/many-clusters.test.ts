@@ -8,16 +8,16 @@ import { clusterGet } from '#contract/clusters/clusters.ts'
 import { operationGet } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import { isAtLength } from './testing/length.ts'
+import { longTests } from '../../tools/testing/length.ts'
 import { databaseOf, type Program } from './testing/processes.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
-const clusters = isAtLength ? 50 : 6
-const upgraded = isAtLength ? 20 : 3
+const clusters = longTests ? 50 : 6
+const upgraded = longTests ? 20 : 3
 const serversEach = 6
-const withinMs = isAtLength ? 30 * 60_000 : 4 * 60_000
+const withinMs = longTests ? 30 * 60_000 : 4 * 60_000
 /** Pause in ms between two looks at all clusters. In the long form each look costs as much as the programs do in a second. */
-const lookEveryMs = isAtLength ? 5_000 : 200
+const lookEveryMs = longTests ? 5_000 : 200
 
 let site: Site
 let first: Program

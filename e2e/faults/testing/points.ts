@@ -1,6 +1,6 @@
 /** Points of a cluster's creation at which the program is killed: around every effect (action outside of the database), and at seeded random times. */
 import type { Server } from '#contract/servers/servers.ts'
-import { isAtLength } from './length.ts'
+import { longTests } from '../../../tools/testing/length.ts'
 
 export interface KillPoint {
   readonly name: string
@@ -12,7 +12,7 @@ export interface KillPoint {
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
 /** Indexes of the servers whose effects are tested. A creation has five servers: three control planes and two workers. */
-const killedAt = isAtLength ? [0, 1, 2, 3, 4] : [0, 4]
+const killedAt = longTests ? [0, 1, 2, 3, 4] : [0, 4]
 
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
   ['secrets', 'escrow', 'bootstrap', 'key', 'access']
