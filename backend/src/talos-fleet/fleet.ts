@@ -62,6 +62,14 @@ export class OtherHardware extends Problem {
   }
 }
 
+/** How the hardware that answers instead of the known one becomes known to users. */
+export interface Alarm {
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Stores the alarm, before the caller of the connection learns of the other hardware. `askedAt`: when the connection began, in ms since 1970. */
+  readonly raise: (met: OtherHardware, askedAt: number) => Promise<void>
+}
+
 /** The machine found at an unknown address. */
 export interface Found {
   readonly identity: Identity
@@ -121,13 +129,28 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     return { pin: { sha256: shown.sha256, fingerprint: shown.fingerprint }, client }
   }
 
-  const connection = (server: KnownServer) => {
+  /** @param alarm raised if other hardware answers; without it, only the caller learns of that */
+  const connection = (server: KnownServer, alarm?: Alarm) => {
     const { address } = server
+    /** Reads the identity. The promise rejects only after the alarm is stored, so no caller reports other hardware before the server shows it. */
+    const identify = async (client: TalosClient, fingerprint: string | null, askedAt: number | undefined): Promise<void> => {
+      try {
+        checked(server, await readIdentity(client), fingerprint)
+      } catch (error) {
+        if (error instanceof OtherHardware) {
+          // Contacts trust a certificate with which the identity was read, and would report that the known hardware answers.
+          pins.delete(server.id)
+          await alarm?.raise(error, askedAt!)
+        }
+        throw error
+      }
+    }
     const openSecure = async (credentials: Credentials, options: ConnectOptions): Promise<TalosClient> => {
       policy.demand(address, apiPort)
+      const askedAt = alarm?.now()
       const client = await connectSecure({ host: address }, credentials, settings(options))
       try {
-        checked(server, await readIdentity(client), null)
+        await identify(client, null, askedAt)
         return client
       } catch (error) {
         client.close()
@@ -137,6 +160,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     /** Connects in maintenance mode: pins the certificate, and pins again only if the machine shows another one. */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
+      const askedAt = alarm?.now()
       const known = pins.get(server.id)
       let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
       // Whether the identity was already read with this certificate and needn't be read again. An action on the machine always reads it again.
@@ -159,7 +183,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         /** Throws OtherHardware if the machine isn't the known one. */
         async check(client: TalosClient): Promise<Pin> {
           if (isKnown) return pin!
-          checked(server, await readIdentity(client), pin!.fingerprint)
+          await identify(client, pin!.fingerprint, askedAt)
           remember(server, pin!)
           return pin!
         },

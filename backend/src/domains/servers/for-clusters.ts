@@ -10,6 +10,7 @@ import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { Fleet, ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { clusterCore } from '../clusters/core.ts'
+import { alarming } from './contact/observe.ts'
 import { eligibility } from './eligibility.ts'
 import { audited, factsOf, type ServerFacts } from './present.ts'
 import * as store from './store.ts'
@@ -45,6 +46,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
     const { version } = await store.update(tx, id, columns, new Date(clock.now()))
     await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
   }
+  const connect = alarming({ db, clock, tell, fleet })
   const locked = async (tx: Tx, id: string): Promise<store.ServerRow> => store.existing(await store.lockOne(tx, id), id)
 
   const reserveOne = async (tx: Tx, caller: Caller, row: store.ServerRow, { cluster, operationId }: ReserveInput, wanted: ReserveInput['servers'][number]) => {
@@ -237,7 +239,7 @@ export function clusterUse({ db, clock, record, tell, fleet, onRemoved }: Cluste
       const row = store.live(await store.byId(db, nodeId), nodeId)
       if (row.identity_state === 'changed')
         throw new Problem('identity_changed', `${row.name}: ${row.identity_note ?? 'other hardware answered at its address'}`)
-      return fleet.connection(row)
+      return connect(row)
     },
   }
 }

@@ -370,6 +370,22 @@ test("if other hardware answers at the address of a cluster's server, nothing is
   })
   await expect(tell).rejects.toMatchObject({ code: 'identity_changed' })
   expect(told).toBe(false)
+  expect((await operator.call(serverGet, { params: { id: stranger } })).answer).toMatchObject({
+    identity: { state: 'changed', seen: simulator.servers[0]!.disk.identity },
+    talos: { reachable: false },
+  })
+})
+
+test("a user whose query meets other hardware finds the alarm on the server's page, and the machine is asked nothing more", async () => {
+  const machine = simulator.servers[1]!
+  const stranger = await buildServer(backend, { address: machine.plan.address, talos_version: machine.talosVersion })
+  const asked = await operator.call(serverServices, { params: { id: stranger } })
+  expect(asked).toMatchObject({ status: 503, problem: { code: 'server_unreachable', error: expect.stringMatching(/^Other hardware than that of /) } })
+  const shown = (await operator.call(serverGet, { params: { id: stranger } })).answer!
+  expect(shown.identity).toMatchObject({ state: 'changed', seen: machine.disk.identity, note: expect.stringContaining('Nothing is sent to it') })
+  // Once the alarm is raised, nothing asks the machine again.
+  expect(await operator.call(serverServices, { params: { id: stranger } })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
+  expect((await operator.call(serverGet, { params: { id: stranger } })).answer!.version).toBe(shown.version)
 })
 
 test('a shutdown ends when the server is off, and later calls report that the server is off', async () => {

@@ -10,6 +10,7 @@ import { inTransaction, type Tx } from '../../../db/db.ts'
 import { system } from '../../../http/caller.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Observation, Watched } from '../../../talos-fleet/contact.ts'
+import type { Fleet, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import { shardOf } from '../../../talos-fleet/leases.ts'
 import type { PackedReading, Reading } from '../../../talos-fleet/reading.ts'
 import type { Entry } from '../present.ts'
@@ -169,8 +170,10 @@ function isOutdated(row: store.ServerRow, seen: Observation): boolean {
   if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
   // A user has confirmed other hardware than the contacted one.
   if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
-  // A user confirmed the identity after this answer. If the identity still differs, the next contact raises the alarm.
-  return seen.kind === 'other' && row.identity_state !== 'changed' && seen.askedAt < row.identity_since.getTime()
+  // A user confirmed the identity after this answer. If the identity still differs, the next contact raises the alarm. Conversely, an answer of the known
+  // hardware from before the alarm says nothing about the machine that answers now.
+  const isOlder = seen.askedAt < row.identity_since.getTime()
+  return isOlder && (row.identity_state === 'changed' ? seen.kind === 'seen' : seen.kind === 'other')
 }
 
 const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
@@ -179,6 +182,34 @@ const alarm = (found: { uuid: string; serial: string; product?: string }): strin
 /** Compares a column with its new value. JSON columns are written as text but read as objects whose keys PostgreSQL has reordered. */
 const isSame = (known: unknown, value: unknown): boolean =>
   isDeepStrictEqual(known, typeof known === 'object' && known !== null && typeof value === 'string' ? JSON.parse(value) : value)
+
+/** Writes what an observation changes, and returns the changed row; undefined if it changes nothing. */
+async function write({ clock, tell }: Pick<Platform, 'clock' | 'tell'>, tx: Tx, row: store.ServerRow, seen: Observation) {
+  const change = changeOf(row, seen)
+  if (Object.keys(change).length === 0) return undefined
+  const after = await store.update(tx, row.id, change, new Date(clock.now()))
+  await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: row.id }, version: after.version })
+  return after
+}
+
+/**
+ * Connections to machines that raise the alarm if other hardware answers. A contact does the same, but between two contacts an operation or a user's query may
+ * meet the other hardware first, and contacts of idle servers may not notice it for minutes.
+ */
+export const alarming =
+  ({ db, clock, tell, fleet }: Pick<Platform, 'db' | 'clock' | 'tell'> & { fleet: Fleet }) =>
+  (row: store.ServerRow): ServerConnection =>
+    fleet.connection(row, {
+      now: () => clock.now(),
+      raise: (met, askedAt) =>
+        inTransaction(db, async (tx) => {
+          const { address, cluster_id: clusterId, uuid, serial, version } = row
+          const asked = { serverId: row.id, askedAt, at: clock.now(), address, clusterId, uuid, serial, version }
+          const seen = { ...asked, kind: 'other', found: met.found, fingerprint: met.fingerprint } as const
+          const now = await store.lockOne(tx, row.id)
+          if (now && !isOutdated(now, seen)) await write({ clock, tell }, tx, now, seen)
+        }),
+    })
 
 /** @param parts `known`: the last read row of a server */
 export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'clock' | 'tell'> & { known: (id: string) => Entry | undefined }) {
@@ -205,15 +236,13 @@ export function observer({ db, clock, tell, known }: Pick<Platform, 'db' | 'cloc
       const row = current.get(seen.serverId)
       if (!row || isOutdated(row, seen)) continue
       if (isOverruled(row, seen)) overruled.push(row.id)
-      const change = changeOf(row, seen)
-      if (Object.keys(change).length === 0) {
-        const inMemory = known(row.id)?.row
-        if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change) stored.set(inMemory, digestOf(seen.reading.hardware))
+      const after = await write({ clock, tell }, tx, row, seen)
+      if (after) {
+        current.set(row.id, after)
         continue
       }
-      const after = await store.update(tx, row.id, change, new Date(clock.now()))
-      current.set(row.id, after)
-      await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: row.id }, version: after.version })
+      const inMemory = known(row.id)?.row
+      if (seen.kind === 'seen' && seen.reading && inMemory?.change === row.change) stored.set(inMemory, digestOf(seen.reading.hardware))
     }
     return overruled
   }

@@ -9,8 +9,10 @@ import { pastEvents } from '#talos/client/trouble.ts'
 import { has, since } from '#talos/versions.ts'
 import type * as z from 'zod/mini'
 import { streamWithoutTokens, withoutTokens } from '../../joining/without-tokens.ts'
+import { OtherHardware } from '../../../talos-fleet/fleet.ts'
 import type { ServerParts } from '../servers.ts'
 import * as store from '../store.ts'
+import { alarming } from './observe.ts'
 
 const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
@@ -23,14 +25,15 @@ type Event = z.output<typeof ServerEvent>
 const hasFeature = (row: Pick<store.ServerRow, 'talos_version'>, feature: 'maintenanceApi' | 'kernelLog'): boolean =>
   row.talos_version !== null && has(row.talos_version, feature)
 
-export function questions({ db, audit, fleet, access }: ServerParts) {
+export function questions({ db, clock, tell, audit, fleet, access }: ServerParts) {
+  const connect = alarming({ db, clock, tell, fleet })
   const known = async (id: string): Promise<store.ServerRow> => store.existing(await store.byId(db, id), id)
 
   /** Opens a client for reading in any mode of the machine. The caller closes the client, so a stream may keep the connection open. */
   const open = async (row: store.ServerRow, signal: AbortSignal): Promise<TalosClient> => {
     if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
     if (row.identity_state === 'changed') throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so no request is sent`)
-    const connection = fleet.connection(row)
+    const connection = connect(row)
     const options = { signal, deadlineMs: answerWithinMs }
     try {
       if (row.cluster_id && (await connection.presence(options)) === 'secured') {
@@ -119,6 +122,7 @@ async function* lastLines(text: AsyncIterable<Uint8Array>, most: number): AsyncG
 
 /** Converts a machine's failure to a sentence for the caller. */
 function asProblem(row: store.ServerRow, error: unknown): unknown {
+  if (error instanceof OtherHardware) return new Problem('server_unreachable', error.message)
   if (!(error instanceof TalosError)) return error
   if (error.kind === 'not_found' || error.kind === 'invalid_argument') return new Problem('not_found', `${row.name}: ${error.message}`)
   if (error.kind === 'unimplemented' || error.kind === 'permission_denied') return new Problem('server_not_in_cluster', onlyInCluster)
