@@ -84,14 +84,6 @@ const around: Surroundings = {
       return () => void process.off('exit', act)
     },
   },
-  memory: {
-    collect: globalThis.gc && (() => globalThis.gc!({ type: 'major', execution: 'sync', flavor: 'last-resort' })),
-    residentBytes: () => process.memoryUsage.rss(),
-  },
-  ticks: {
-    collectYoung: globalThis.gc && (() => globalThis.gc!({ type: 'minor' })),
-    tick: (act, ...values) => process.nextTick(act, ...values),
-  },
   environment: process.env,
   cwd: process.cwd(),
   home,

@@ -16,13 +16,11 @@ import type { Domains } from '../parts.ts'
 import type { Platform } from '../platform.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
-import { returnIdleMemory } from './idle-memory.ts'
-import { expectShortTicks } from './short-ticks.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
-/** Wait before the imports, in ms: long enough to check for a running PostgreSQL, to launch it if there is none, and for `expectShortTicks`. */
+/** Wait before the imports, in ms: long enough to check for a running PostgreSQL and to launch it if there is none. */
 const launchMs = 10
 
 /** The name of this process in leases. It is stored, so that the process recognises its own leases after a restart. */
@@ -98,8 +96,6 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program, which takes about as long.
   const loading = imported()
   loading.catch(() => undefined)
-  // Takes about two milliseconds of the wait before the imports.
-  void expectShortTicks(around.ticks)
   const migrations = readMigrations()
   migrations.catch(() => undefined)
   const opened = await opening
@@ -144,8 +140,6 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   steps.push('engine', () => queue.stop(engineGraceMs))
   if (reconciles) for (const domain of domains.all) if (domain.stop) steps.push(domain.name, domain.stop)
   if (config.roles.includes('http')) {
-    // The database reads what the first requests need while this process builds the app. If that fails, the requests read it themselves.
-    const prepared = Promise.all([domains.servers.prepareList(), domains.sessions.prepare()]).catch(() => undefined)
     app = await buildWeb(platform, domains, {
       consoleFolder: path.join(home, 'console/dist'),
       cliFile: path.join(home, 'cli/dist/steelyard.mjs'),
@@ -159,8 +153,6 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     })
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
-    const serialise = (await prepared)?.[0]
-    serialise?.()
   }
   // Starts after the app, because reading ten thousand servers would delay it by a second.
   if (reconciles) {
@@ -168,8 +160,6 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     for (const domain of domains.all) await domain.start?.()
     keepHouse(platform, domains, steps)
   }
-  const keepMemory = returnIdleMemory(around.memory, platform.traffic.quietMs)
-  steps.push('memory', async () => keepMemory())
   if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
     log.warn('dial.nowhere', {
       setting: 'STEELYARD_DIAL_NETWORKS',

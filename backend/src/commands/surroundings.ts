@@ -1,12 +1,8 @@
 /** The process environment of a command, made by `main.ts`, the only file that reads `process`. */
 import type { Machine } from '../machine.ts'
-import type { IdleMemory } from './idle-memory.ts'
-import type { Ticks } from './short-ticks.ts'
 
 export interface Surroundings {
   readonly machine: Machine
-  readonly memory: IdleMemory
-  readonly ticks: Ticks
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** Folder of the repository, which contains the builds of the console and the CLI. */

@@ -22,8 +22,6 @@ export interface Answered {
   /** Body of the response as text or bytes; null without a body. */
   readonly body: string | Uint8Array | null
   readonly etag: string | undefined
-  /** Called once nothing reads the body any more. */
-  readonly onSent?: (() => void) | undefined
 }
 
 /** `answerOf`: the response for a transaction's result; undefined if the response needs more data. */

@@ -13,7 +13,7 @@ import { hasTag, packed, type Versions, versionsOf, worthPacking } from './tags.
 
 type Call<O extends Operation> = Input<O> & CallContext
 
-type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O>>
+type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | Serialised>
 /** Yields text or bytes as they become available. An exception before the first part becomes an error response. */
 type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
 
@@ -94,11 +94,7 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal
 }
 
-/**
- * What a handler gets in addition to the parsed input. A class, because V8 gives each object literal with a getter a hidden class of its own: that garbage took a
- * fifth of the processor time of a short request. Its functions are made by getters: as fields they kept every request alive into the old generation, until V8 had
- * optimised the constructor after some ten thousand requests.
- */
+/** What a handler gets in addition to the parsed input. Handlers take its functions apart from it, so they are fields. */
 export class CallContext {
   readonly caller: Caller
   /** From `If-Match`: the versions that the caller read. Compare them with `checkVersion`. Parsed only for calls that compare versions. */
@@ -113,6 +109,10 @@ export class CallContext {
   readonly isEncrypted: boolean
   /** When the caller's access token expires, in ms since 1970. */
   readonly tokenEndsAt: number | undefined
+  /** Adds a header to the response. The header isn't stored with an Idempotency-Key. */
+  readonly header: (name: string, value: string) => void
+  /** File name under which a browser saves the response. Characters other than letters, digits, dots and hyphens become hyphens. */
+  readonly saveAs: (filename: string) => void
   readonly #reply: FastifyReply
   #signal: AbortSignal | undefined
 
@@ -127,17 +127,9 @@ export class CallContext {
     this.cookies = headers.cookie
     this.isEncrypted = request.protocol === 'https'
     this.tokenEndsAt = request.tokenEndsAt
+    this.header = (name, value) => void reply.header(name, value)
+    this.saveAs = (filename) => this.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`)
     this.#reply = reply
-  }
-
-  /** Adds a header to the response. The header isn't stored with an Idempotency-Key. */
-  get header(): (name: string, value: string) => void {
-    return (name, value) => void this.#reply.header(name, value)
-  }
-
-  /** File name under which a browser saves the response. Characters other than letters, digits, dots and hyphens become hyphens. */
-  get saveAs(): (filename: string) => void {
-    return (filename) => this.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`)
   }
 
   /** Aborted when the client disconnects before the end of the response, at shutdown, and when the access token expires. */
@@ -148,6 +140,20 @@ export class CallContext {
   /** From now on the signal is also aborted with this one. */
   endWith(signal: AbortSignal): void {
     this.#signal = AbortSignal.any([signal, this.signal])
+  }
+}
+
+/**
+ * A response that is already serialised as JSON, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
+ * It is sent unchanged, so it must match the operation's schema.
+ */
+export class Serialised {
+  readonly body: string | Uint8Array
+  readonly etag: string | undefined
+
+  constructor(body: string | Uint8Array, tag?: string) {
+    this.body = body
+    this.etag = tag
   }
 }
 
@@ -183,7 +189,6 @@ export const serve =
             act: async (caller) => answerOf(operation, await handler(Object.assign(context, input, { caller }))),
             answerOf: (result) => (isAnswer(operation, result) ? answerOf(operation, result) : undefined),
           })
-          if (answer.onSent) reply.raw.once('close', answer.onSent)
           return payloadOf(operation, answer, request, reply, isVolatile)
         })
       },
@@ -216,8 +221,8 @@ async function payloadOf(
 }
 
 function answerOf(operation: Operation, result: unknown): Answered {
-  const ready = typeof result === 'object' && result !== null && preSerialised in result ? (result[preSerialised] as Omit<Answered, 'status'>) : undefined
-  return { status: operation.status, ...(ready ?? { body: present(operation, result), etag: etag(result) }) }
+  const { body, etag: tag } = result instanceof Serialised ? result : { body: present(operation, result), etag: etag(result) }
+  return { status: operation.status, body, etag: tag }
 }
 
 /** Whether the result of a transaction is already the call's response. */
@@ -229,14 +234,6 @@ function present(operation: Operation, result: unknown): string | null {
   if (operation.status === 204 || result === undefined) return null
   return operation.media === 'application/json' ? JSON.stringify(z.parse(operation.answer, result)) : (result as string)
 }
-
-const preSerialised = Symbol('JSON text')
-/**
- * A response that is already serialised as JSON, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
- * It is sent unchanged, so it must match the operation's schema.
- */
-export const asJson = (body: string | Uint8Array, { etag, onSent }: Partial<Omit<Answered, 'status' | 'body'>> = {}): never =>
-  ({ [preSerialised]: { body, etag, onSent } }) as never
 
 const stalledLogMs = 300_000
 

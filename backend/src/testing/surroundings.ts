@@ -20,8 +20,6 @@ export async function runCommand(
   const cwd = temporaryFolder('command')
   const code = await command({
     machine: testMachine,
-    memory: { collect: undefined, residentBytes: () => 0 },
-    ticks: { collectYoung: undefined, tick: () => undefined },
     environment,
     cwd,
     home: cwd,

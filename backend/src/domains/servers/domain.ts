@@ -15,7 +15,7 @@ import {
   serverUpdate,
 } from '#contract/servers/servers.ts'
 import { machineCommandKinds } from '#contract/servers/machine-commands.ts'
-import { asJson, serve, serveStream } from '../../http/serve.ts'
+import { serve, Serialised, serveStream } from '../../http/serve.ts'
 import { isDatabaseGone } from '../../db/db.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { budget } from '../../talos-fleet/budget.ts'
@@ -37,7 +37,7 @@ export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
 
 function serverRoutes(app: FastifyInstance, servers: Servers): void {
   const on = serve(app)
-  on(serverList, ({ query }) => servers.list(query).then(({ bytes, ...page }) => asJson(bytes, page)))
+  on(serverList, ({ query }) => servers.list(query).then(({ bytes, etag }) => new Serialised(bytes, etag)))
   on(serverGet, ({ params }) => servers.get(params.id))
   on(serverAdd, ({ caller, body }) => servers.add(caller, body))
   on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))

@@ -45,22 +45,11 @@ export interface ServerParts extends Platform {
 export type Servers = ReturnType<typeof servers>
 
 const talosconfigLifetimeMs = 24 * 3_600_000
-/** Number of servers that are read in no time. */
-const quicklyRead = 100
-/** How long the contacts wait for the first list after a start, in ms. */
-const firstListMs = 1_000
 
 export function servers(parts: ServerParts) {
   const { db, clock, record, tell, engine, operations, datacenters, fleet, access, clusterUse } = parts
   const listed = catalogue(parts)
   const rosterOf = rosters()
-  const firstList = Promise.withResolvers<void>()
-  let hasSentList = false
-  let quiet: Promise<void> | undefined
-  /** Waits until the first list was sent, because reading many servers for the contacts would delay it. */
-  const untilFirstList = async (): Promise<void> => {
-    if ((await store.count(db)) > quicklyRead) await Promise.race([firstList.promise, clock.sleep(firstListMs)])
-  }
   const registration = registering(parts)
   engine.register({ queue: addingQueue, reconcile: adding({ ...parts, registration, atAddress: (address) => listed.atAddress(address) }), concurrency: 2 })
   engine.register({ queue: commandQueue, reconcile: commanding(parts), concurrency: 8 })
@@ -73,18 +62,7 @@ export function servers(parts: ServerParts) {
     ...forCommitments(parts),
 
     /** A page as JSON text. Each server is serialised once per change. */
-    async list(query: Input<typeof serverList>['query']): Promise<ServerPage> {
-      const page = await listed.page(query)
-      if (hasSentList) return page
-      const onSent = () => {
-        page.onSent?.()
-        hasSentList = true
-        firstList.resolve()
-      }
-      return { ...page, onSent }
-    },
-    /** Reads the first page of the list before it is asked for. The returned function serialises it. */
-    prepareList: () => listed.prepare(),
+    list: (query: Input<typeof serverList>['query']): Promise<ServerPage> => listed.page(query),
 
     /** @throws Problem not_found */
     async get(id: string): Promise<Server> {
@@ -150,7 +128,6 @@ export function servers(parts: ServerParts) {
 
     /** Servers for the contact loop of a process. */
     async roster(shards: ReadonlySet<number>): Promise<Watched[]> {
-      await (quiet ??= untilFirstList())
       return rosterOf(await listed.entries(), listed.revision(), shards)
     },
     observe: observer({ ...parts, known: listed.known }),

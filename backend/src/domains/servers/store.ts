@@ -144,19 +144,3 @@ const askNext = `${allServers} where server.id > $1 order by server.id limit $2`
 /** The next servers by id, for reading all of them in small portions. Asked without Kysely, which would build the same query hundreds of times. */
 export const after = async (db: Db, id: string, most: number): Promise<ServerRow[]> =>
   (await db.executeQuery<ServerRow>(CompiledQuery.raw(askNext, [id, most]))).rows
-
-/** Number of servers, without removed ones. */
-export async function count(db: Db): Promise<number> {
-  const all = db.selectFrom('server').where('status', '<>', 'deleted')
-  return (await all.select(sql<number>`count(*)::int`.as('total')).executeTakeFirstOrThrow()).total
-}
-
-/** A part of the servers by name, and the number of all servers, without removed ones. PostgreSQL takes the names from an index and reads only these rows. */
-export async function byName(db: Db, skipped: number, most: number) {
-  const names = sql<string>`array(select name from server where status <> 'deleted' order by name collate "C" offset ${skipped} limit ${most})`
-  const first = liveServers(db)
-    .where('server.name', '=', sql<string>`any(${names})`)
-    .orderBy(sql`server.name collate "C"`)
-  const [rows, total] = await Promise.all([first.execute(), count(db)])
-  return { rows, total }
-}

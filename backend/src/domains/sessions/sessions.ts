@@ -27,8 +27,6 @@ import type { AccessToken } from './tokens.ts'
 
 /** Grace period in which a replaced refresh token gets its successor again, because the response may have been lost, or two tabs may refresh at once. */
 const graceMs = 10_000
-/** The id of no session. */
-const nobody = '00000000-0000-0000-0000-000000000000'
 
 export type Sessions = ReturnType<typeof sessions>
 
@@ -153,9 +151,6 @@ export function sessions(parts: SessionParts) {
       })
       if (id !== undefined) open.forget(id)
     },
-
-    /** Reads the keys, and makes the database's connection ready for the question that every request asks, whose first answer takes much longer. */
-    prepare: () => Promise.all([tokens.prepare(), open.standing(nobody)]),
 
     authenticate: (async (text, { ip, requestId }) => {
       const token = await tokens.verify(text)

@@ -95,12 +95,6 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   }
 
   return {
-    /** Reads the keys before a token is verified. Without any key they are read again for the first token, which another process may sign right now. */
-    async prepare(): Promise<void> {
-      await readKeys()
-      if (known.size === 0) readAt = -Infinity
-    },
-
     async issue({ userId, sessionId, email, scopes, sessionEndsAt }: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }): Promise<string> {
       const key = await signingKey()
       const now = Math.floor(clock.now() / 1000)

@@ -24,7 +24,7 @@ import {
 } from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { asJson, serve } from '../../http/serve.ts'
+import { serve, Serialised } from '../../http/serve.ts'
 import { isVersion, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
@@ -52,7 +52,7 @@ export function subnetRoutes(app: FastifyInstance, domain: Subnets): void {
   on(subnetCreate, ({ caller, body }) => domain.create(caller, body))
   on(subnetUpdate, ({ caller, params, body, ifMatch }) => domain.update(caller, params.id, body, ifMatch))
   on(subnetRemove, ({ caller, params, ifMatch }) => domain.remove(caller, params.id, ifMatch).then(() => undefined))
-  on(subnetAddresses, async ({ params }) => asJson(await domain.addresses(params.id)))
+  on(subnetAddresses, async ({ params }) => new Serialised(await domain.addresses(params.id)))
   on(subnetMap, ({ params }) => domain.map(params.id))
   on(subnetExport, async ({ query, saveAs }) => {
     const text = await domain.export(query)

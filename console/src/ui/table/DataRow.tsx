@@ -1,4 +1,4 @@
-import { memo, type ReactNode, type RefObject, Suspense } from 'react'
+import { memo, type ReactNode, Suspense } from 'react'
 import buttons from '../inputs/Button.module.css'
 import fields from '../inputs/Field.module.css'
 import { cx } from '../cx.ts'
@@ -121,22 +121,6 @@ function DrawnRow<Row>({ row, index, id, name, link, isStop, isOpen, isDisabled,
     </>
   )
 }
-
-/** A row of a long list that is not rendered in full yet: its name. */
-export const NameRow = memo(({ index, name, isIndented, height }: { index: number; name: string; isIndented: boolean; height: RefObject<number> }) => (
-  <tr
-    {...as.row}
-    data-row={index}
-    data-indented={isIndented || undefined}
-    aria-rowindex={index + 1}
-    className={cx(css['row'], css['brief'])}
-    style={{ height: height.current }}
-  >
-    <td {...as.cell} className={css['name']}>
-      {name.slice(0, 80)}
-    </td>
-  </tr>
-))
 
 /**
  * One row and its open detail. A page has many rows, so a row has few elements, and the table's body handles the clicks on its controls.

@@ -13,7 +13,7 @@ import {
 } from 'react'
 import { preloadMenu } from '../overlay/Menu.tsx'
 import type { useTip } from '../overlay/Tooltip.tsx'
-import { DataRow, type Does, NameRow } from './DataRow.tsx'
+import { DataRow, type Does } from './DataRow.tsx'
 import type { Column, DataTableProps, WidthFrom } from './DataTable.tsx'
 import css from './DataTable.module.css'
 import { as } from './roles.ts'
@@ -50,9 +50,8 @@ function Body<Row>(props: TableBodyProps<Row>) {
   const [active, setActive] = useState(0)
   const body = useRef<HTMLTableSectionElement>(null)
   const openRows = open.size === 0 ? [] : rows.flatMap((row, i) => (open.has(rowKey(row)) ? [i] : []))
-  const view = useWindow({ body, count, first: rowKey(rows[0]!), openRows })
-  const { measure, full, rowHeight: height } = view
-  const isIndented = selection !== undefined
+  const view = useWindow({ body, count, openRows })
+  const { from, to, measure } = view
   const hasMenu = actions !== undefined
   const shared = useMemo(() => ({ cols, width, hasArrow, hasMenu, detail, measure }), [cols, width, hasArrow, hasMenu, detail, measure])
   const toggleOpen = (key: string) => {
@@ -145,15 +144,14 @@ function Body<Row>(props: TableBodyProps<Row>) {
 
   // For keys that move between rows, for clicks, and for titles of cut text.
   const listeners = { onClick, onAuxClick: onClick, onKeyDown, onFocus, onBlur: hideTip, onPointerOver, onPointerOut }
-  const stop = active < full.from || active >= full.to ? full.from : Math.min(active, count - 1)
+  const stop = active < from || active >= to ? from : active
   return (
     <tbody {...as.group} ref={body} {...listeners}>
       {view.before > 0 && <Space height={view.before} />}
-      {rows.slice(view.from, view.to).map((row, i) => {
-        const index = view.from + i
+      {rows.slice(from, to).map((row, i) => {
+        const index = from + i
         const id = rowKey(row)
         const name = rowName(row)
-        if (index < full.from || index >= full.to) return <NameRow key={id} {...{ index, name, isIndented, height }} />
         const is = { isStop: index === stop, isOpen: open.has(id), isDisabled: (disabled?.(row) ?? null) !== null, selected: selection?.has(id) }
         return <DataRow key={id} id={id} row={row} index={index} name={name} link={href?.(row)} shared={shared} {...is} />
       })}

@@ -1,17 +1,19 @@
 /**
- * Keeps every server in memory as its JSON, so that a list is only joined from bytes. Before each use the catalogue reads the database's current snapshot, with
+ * Keeps every server in memory as its JSON, so that a list is only joined from texts. Before each use the catalogue reads the database's current snapshot, with
  * one short query for all waiting requests, and the changes since the previous snapshot. So every process sees what any process has committed.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { comparing, filtersOf, passing } from '#contract/list.ts'
+import type { Input } from '#contract/operation.ts'
 import { type Server, serverList } from '#contract/servers/server.ts'
 import type { Platform } from '../../../platform.ts'
 import { type Entry, filterReaders, sortReaders } from '../present.ts'
 import * as store from '../store.ts'
-import { earlyAnswers, type ListQuery } from './early.ts'
 import { digested, joined, type Kept, noteContact, type ServerPage, serverOf } from './kept.ts'
 import { needlesOf } from './search.ts'
 import { add, type Bits, both, countOf, has, searchIndex } from './search-index.ts'
+
+type ListQuery = Input<typeof serverList>['query']
 
 /** Number of servers per read at the start; other requests are answered between the reads. */
 const portion = 40
@@ -34,11 +36,8 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
   const pages = new Map<string, ServerPage>()
   let pageBytes = 0
   let revision = 0
-  /** Pages that were asked for. */
-  const recent = new Set<string>()
 
   const forgetPages = (): void => {
-    recent.clear()
     pages.clear()
     pageBytes = 0
   }
@@ -67,7 +66,6 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     for (const key of ['contact', '-contact']) orders.delete(key)
   }
 
-  const early = earlyAnswers({ db, pool })
   const loadAll = async (): Promise<void> => {
     const contacts = await store.contactsOf(db)
     const after = (id: string) => {
@@ -77,7 +75,6 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       return reading
     }
     for (let reading = after(lowestId); ;) {
-      await early.settled()
       const rows = await reading
       const isLast = rows.length < portion
       // The database reads the next servers while these are serialised.
@@ -106,7 +103,6 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       for (const { server_id, at } of contacts) contacted(server_id, at)
     }
     seen = now
-    early.end()
     indexing ??= indexAll().finally(() => (indexing = undefined))
   }
 
@@ -129,8 +125,6 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       })
     return next
   }
-
-  const readInBackground = (): void => void refresh().catch(() => undefined)
 
   /** The numbers of all servers in order, side by side in memory, because each page walks over them. */
   const ordered = (sort: ListQuery['sort'] = serverList.list.order): Uint32Array => {
@@ -166,7 +160,7 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
     for (const { slot, text } of bySlot.slice(indexed)) if (needles.some((needle) => text.includes(needle))) add(all, slot)
     return all
   }
-  const pageOf = (query: ListQuery, isKept: boolean): ServerPage => {
+  const pageOf = (query: ListQuery): ServerPage => {
     const { page, per_page } = query
     const needles = needlesOf(query.q ?? '')
     const allowed = passed(query)
@@ -181,36 +175,24 @@ export function catalogue({ db, pool, clock }: Pick<Platform, 'db' | 'pool' | 'c
       entries.push(bySlot[slot]!)
       left--
     }
-    return joined(entries, { needles, fields: query.fields, page, per_page, total }, isKept)
+    return joined(entries, { needles, fields: query.fields, page, per_page, total })
   }
 
   return {
-    /** Reads the first page before it is asked for. The returned function serialises it. */
-    prepare: early.prepare,
     async page(query: ListQuery): Promise<ServerPage> {
-      // The servers are read into memory after the page was sent.
-      if (seen === undefined && early.canAnswer(query)) return { ...(await early.page(query)), onSent: readInBackground }
       await refresh()
       const key = JSON.stringify(query)
       const known = pages.get(key)
       if (known) return known
-      // A page is kept from its second request on: most searches are asked for once.
-      const isKept = query.reachable === undefined && (!query.q || recent.has(key))
-      const made = pageOf(query, isKept)
+      const made = pageOf(query)
+      // With the filter `reachable` the page isn't cached, because the passage of time alone makes a silent server unreachable.
+      if (query.reachable !== undefined) return made
       if (pageBytes + made.bytes.length > mostPageBytes) forgetPages()
-      if (recent.size >= mostRemembered) recent.clear()
-      recent.add(key)
-      if (isKept) {
-        pages.set(key, made)
-        pageBytes += made.bytes.length
-      }
+      pages.set(key, made)
+      pageBytes += made.bytes.length
       return made
     },
     async one(id: string): Promise<Server | undefined> {
-      if (seen === undefined) {
-        readInBackground()
-        return early.one(id)
-      }
       await refresh()
       const entry = kept.get(id)
       return entry && serverOf(entry)
