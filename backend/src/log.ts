@@ -37,6 +37,7 @@ const allowed = [
   'offer_id',
   'address',
   'reason',
+  'account',
   'code',
   'setting',
   'seq',

@@ -57,7 +57,12 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
     }
   }
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { options: pool.options, connect: connecting, end: () => pool.end() } }) })
-  return { db, pool, connection: settings, close: () => db.destroy() }
+  /** Later connections go to this host. */
+  const moveTo = (host: string): void => {
+    settings.host = host
+    pool.options.host = host
+  }
+  return { db, pool, connection: settings, moveTo, close: () => db.destroy() }
 }
 
 /** Waits for the advisory lock of this name and holds it until the transaction ends. */

@@ -4,12 +4,12 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import { makeDataFolder, systemFolder } from '../data-folder.ts'
+import { holdsOne, makeDataFolder, systemFolder } from '../data-folder.ts'
 import type { Log } from '../log.ts'
 import type { Machine } from '../machine.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { connect, type Database, isDatabaseGone } from './db.ts'
-import { type Account, canEnter, unprivilegedAccount } from './embedded/account.ts'
+import { type Account, canEnter, databaseAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
 import { FolderInUse, lockFolder } from './embedded/lock.ts'
 import { removeHalfMade } from './embedded/postgres-folder.ts'
@@ -31,10 +31,20 @@ interface OpenOptions {
 function databaseFolder(dataFolder: string, account: Account | undefined, log: Log): string {
   if (account && (statSync(dataFolder).mode & 0o001) === 0) chmodSync(dataFolder, (statSync(dataFolder).mode & 0o777) | 0o011)
   if (canEnter(account, dataFolder)) return dataFolder
+  if (holdsOne(dataFolder))
+    throw new Refusal(
+      `The account ${account?.name ?? ''}, which runs the database, can't enter ${dataFolder}: run "chmod o+x" on the folders above it, or move it, and set STEELYARD_DATA`,
+    )
   const folder = path.join(systemFolder, createHash('sha256').update(dataFolder).digest('hex').slice(0, 12))
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   log.warn('database.elsewhere', { folder, reason: `the account ${account?.name ?? ''} cannot enter ${dataFolder}` })
   return folder
+}
+
+/** The account that the running server of this data folder belongs to. */
+function ownerOf(dataFolder: string, { uid }: Machine): Account | undefined {
+  const found = uid === 0 ? statSync(path.join(dataFolder, 'postgres'), { throwIfNoEntry: false }) : undefined
+  return found && found.uid !== 0 ? { name: String(found.uid), uid: found.uid, gid: found.gid } : undefined
 }
 
 /**
@@ -63,7 +73,8 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
       await answering(database, { waitMs, stopAsked, log })
       return { database, embedded: undefined, close: () => database.close().finally(unlock) }
     }
-    const account = unprivilegedAccount(machine.uid)
+    // Beside another Steelyard, nothing is changed.
+    const account = (unlock ? undefined : ownerOf(config.dataFolder, machine)) ?? (await databaseAccount(machine, log))
     const folder = databaseFolder(config.dataFolder, account, log)
     if (unlock) removeHalfMade(folder)
     const found = binaries(path.join(folder, 'binaries'), account, machine.platform, machine.arch)
@@ -71,6 +82,7 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
     const how = await embedded.start()
     log.info(how === 'adopted' ? 'database.adopted' : 'database.started', { pid: embedded.pid() ?? null, folder })
     const database = connect({ connection: embedded.connection, onIdleError })
+    embedded.whenMoved(database.moveTo)
     const close = async () => {
       await database.close()
       // If this process doesn't hold the lock, the server belongs to another Steelyard.

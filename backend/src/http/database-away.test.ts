@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { authorize } from '#contract/sessions.ts'
-import { unprivilegedAccount } from '../db/embedded/account.ts'
+import { databaseAccount } from '../db/embedded/account.ts'
 import { binaries } from '../db/embedded/binaries.ts'
 import { embeddedPostgres } from '../db/embedded/supervisor.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
@@ -13,7 +13,7 @@ import { temporaryFolder } from '../testing/folder.ts'
 import { testMachine } from '../testing/postgres.ts'
 
 const folder = temporaryFolder('away')
-const account = unprivilegedAccount(testMachine.uid)
+const account = await databaseAccount(testMachine, silent)
 const make = () =>
   embeddedPostgres({
     folder,

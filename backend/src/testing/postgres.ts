@@ -6,7 +6,7 @@ import path from 'node:path'
 import self, { env, kill, pid, platform } from 'node:process'
 import { Client, type ClientConfig, Pool } from 'pg'
 import type { TestProject } from 'vitest/node'
-import { unprivilegedAccount } from '../db/embedded/account.ts'
+import { databaseAccount } from '../db/embedded/account.ts'
 import { binaries } from '../db/embedded/binaries.ts'
 import { embeddedPostgres } from '../db/embedded/supervisor.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
@@ -102,7 +102,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
     return () => Promise.resolve()
   }
   const folder = makeFolder('postgres')
-  const account = unprivilegedAccount(testMachine.uid)
+  const account = await databaseAccount(testMachine, silent)
   const server = embeddedPostgres({
     folder,
     account,

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
@@ -6,13 +6,13 @@ import { silent } from '../../log.ts'
 import { isAlive } from '../../machine.ts'
 import { temporaryFolder } from '../../testing/folder.ts'
 import { testMachine } from '../../testing/postgres.ts'
-import { canEnter, unprivilegedAccount } from './account.ts'
+import { canEnter, databaseAccount } from './account.ts'
 import { binaries } from './binaries.ts'
 import { FolderInUse, lockFolder } from './lock.ts'
 import { removeHalfMade } from './postgres-folder.ts'
 import { embeddedPostgres, type EmbeddedPostgres } from './supervisor.ts'
 
-const account = unprivilegedAccount(testMachine.uid)
+const account = await databaseAccount(testMachine, silent)
 const running: EmbeddedPostgres[] = []
 afterAll(async () => {
   for (const server of running) await server.stop()
@@ -140,21 +140,6 @@ test('the socket of another database server is not used', async () => {
   testMachine.kill(pid, 'SIGQUIT')
 }, 60_000)
 
-test('the socket is not created in a folder of another account', async () => {
-  const folder = temporaryFolder('pg')
-  const temporary = temporaryFolder('tmp')
-  const elsewhere = { ...testMachine, temporary }
-  const make = () =>
-    embeddedPostgres({ folder, account, binaries: binaries(folder, account, testMachine.platform, testMachine.arch), machine: elsewhere, log: silent })
-  const first = make()
-  await first.start()
-  const socket = first.connection.host!
-  await first.stop()
-  mkdirSync(socket, { mode: 0o777 })
-  chmodSync(socket, 0o777)
-  await expect(make().start()).rejects.toThrow(/open to others/)
-})
-
 test('only one Steelyard uses a data folder; the error of a second one names the process that uses the folder', () => {
   const folder = temporaryFolder('lock')
   const unlock = lockFolder(folder, testMachine)
@@ -180,10 +165,8 @@ test('the lock of a dead process can be acquired, even if its process id belongs
   expect(take()).toBe(false)
 })
 
-test('if Steelyard runs as root, the database runs under an account without privileges', () => {
-  const found = unprivilegedAccount(0)
-  expect(found!.uid).toBeGreaterThan(0)
-  expect(unprivilegedAccount(1000)).toBeUndefined()
+test('without root, the database runs under the same account as Steelyard', async () => {
+  expect(await databaseAccount({ ...testMachine, uid: 1000 }, silent)).toBeUndefined()
   expect(canEnter(undefined, '/usr/bin')).toBe(true)
 })
 

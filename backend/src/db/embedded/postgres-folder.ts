@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import path from 'node:path'
 import { Refusal } from '../../refusal.ts'
+import { role, writeAccess } from './access.ts'
 import type { EmbeddedOptions } from './supervisor.ts'
 
 /** PostgreSQL can't start with less free space than one segment of its write-ahead log. */
@@ -71,7 +72,7 @@ export async function makeDatabase(
   mkdirSync(building, { mode: 0o700 })
   if (account) chownSync(building, account.uid, account.gid)
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
-  const flags = ['-D', building, '-U', 'steelyard', '--auth=trust', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
+  const flags = ['-D', building, '-U', role, '--auth=peer', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
   // initdb gets its own process group, so that Ctrl-C in the terminal doesn't reach it, and the whole group can be ended.
   const child = spawn(binaries.initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
   onSpawn(child)
@@ -86,6 +87,7 @@ export async function makeDatabase(
   })
   try {
     if (code !== 0) throw new Refusal(`The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(errors)}${roomLeft(folder)}`)
+    writeAccess(building, account)
     try {
       renameSync(building, data)
     } catch (error) {

@@ -4,17 +4,19 @@
  * a server, and is never deleted here.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, rmdirSync, statSync, truncateSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import type { Log } from '../../log.ts'
 import { isAlive, type Machine } from '../../machine.ts'
 import { Refusal } from '../../refusal.ts'
+import { role, writeAccess } from './access.ts'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
+import { handOver, isForeign, serversIn } from './hand-over.ts'
 import { holdsDatabase, makeDatabase, reasonIn, roomLeft, systemIdentifier } from './postgres-folder.ts'
+import { removeSocketFolder, socketFolder } from './socket.ts'
 
 export interface EmbeddedOptions {
   /** Folder that contains `postgres/` and its log. The account can enter the folder. */
@@ -31,8 +33,6 @@ export interface EmbeddedOptions {
   readonly ours?: boolean
 }
 
-/** A unix socket's path has at most 107 bytes, PostgreSQL's file name included. */
-const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
 const checkMs = 1_000
 /** How often to check that the process of an adopted server exists. The end of a launched one is an event. */
@@ -51,29 +51,6 @@ const hopeless = /No space left|incompatible with server|has invalid permissions
 // Reads relative to the server's working directory, so moving the directory doesn't matter. pg_control_system() would use the original path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
 
-/** A private folder with a short path for the socket. @throws Error if the folder belongs to another account */
-function socketFolder(machine: Machine, data: string, account: Account | undefined): string {
-  const name = `steelyard-${createHash('sha256').update(data).digest('hex').slice(0, 12)}`
-  const inTemporary = path.join(machine.temporary, name)
-  const folder = inTemporary.length <= longestSocketFolder ? inTemporary : path.join('/tmp', name)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const found = lstatSync(folder)
-  if (!found.isDirectory() || (found.uid !== machine.uid && found.uid !== account?.uid))
-    throw new Refusal(`${folder} belongs to another user, so the database's socket can't be created there. Remove the folder, or start Steelyard as that user`)
-  if ((found.mode & 0o077) !== 0) throw new Refusal(`${folder} is open to others: remove it, or make its mode 0700`)
-  if (account && found.uid !== account.uid) chownSync(folder, account.uid, account.gid)
-  return folder
-}
-
-/** Removes the socket's folder. It stays if another server has begun to use it. */
-function removeSocketFolder(folder: string): void {
-  try {
-    rmdirSync(folder)
-  } catch {
-    // The next start uses the folder again.
-  }
-}
-
 /** A server that this process launched. */
 type Launched = { readonly pid: number | undefined; readonly hasEnded: () => boolean }
 
@@ -88,6 +65,7 @@ export function embeddedPostgres(options: EmbeddedOptions) {
   const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
   let socket = ''
   let connection: ClientConfig = {}
+  let onMoved: (host: string) => void = () => undefined
   let stopping = false
   let watching: Promise<void> = Promise.resolve()
   let callOff: () => void = () => undefined
@@ -120,9 +98,17 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
+  /** Takes the socket's folder, again at each launch, because systems remove old folders from the temporary one (tmpfiles.d(5)). */
+  const takeSocket = (): void => {
+    const taken = socketFolder(machine, folder, account)
+    if (taken === socket) return
+    socket = taken
+    connection = { host: socket, user: role, database: 'postgres' }
+    onMoved(socket)
+  }
+
   const launch = (): Launched => {
-    // Again at each launch, because systems remove old folders from the temporary one (tmpfiles.d(5)).
-    socketFolder(machine, data, account)
+    takeSocket()
     if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes) truncateSync(logFile)
     const out = openSync(logFile, 'a', 0o600)
     logFrom = statSync(logFile).size
@@ -282,20 +268,43 @@ export function embeddedPostgres(options: EmbeddedOptions) {
     }
   }
 
+  /** Hands the data folder of an older Steelyard over to the account, after its server, which a kill may have left running, has ended. */
+  const takeOver = async (): Promise<void> => {
+    if (!account || !isForeign(data, account)) return
+    const isOver = () => serversIn(data).length === 0
+    const server = pid()
+    if (server !== undefined && serversIn(data).includes(server)) await end(server, isOver)
+    // The sessions of a killed server end by themselves, soon after it.
+    for (const until = performance.now() + immediateStopMs; !isOver() && performance.now() < until;) await sleep(checkMs / 10)
+    if (!isOver()) throw new Refusal(`PostgreSQL (process ${serversIn(data).join(', ')}) still uses ${data}: stop it, and start Steelyard again`)
+    handOver(data, account)
+    log.info('database.handed_over', { folder: data, account: account.name })
+  }
+
   return {
     get connection(): ClientConfig {
       return connection
+    },
+    /** Calls `act` with the new folder if the socket had to move, because others took its folder. */
+    whenMoved(act: (host: string) => void): void {
+      onMoved = act
     },
     /** Process id of the server, read from its lock file. */
     pid,
     /** Creates the data folder if it is missing, starts or adopts the server and waits until the server answers. Leaves no process after a failure. */
     async start(): Promise<'started' | 'adopted'> {
-      socket = socketFolder(machine, data, account)
-      connection = { host: socket, user: 'steelyard', database: 'postgres' }
       if (ours) callOff = machine.atExit(endWithUs)
       try {
+        let isAccessNew = false
         if (!holdsDatabase(data)) await make()
-        return await bringUp(false)
+        else if (ours) {
+          await takeOver()
+          isAccessNew = writeAccess(data, account)
+        }
+        takeSocket()
+        const how = await bringUp(false)
+        if (isAccessNew && how === 'adopted') tell(serving, 'SIGHUP')
+        return how
       } catch (error) {
         callOff()
         throw error
