@@ -1,4 +1,4 @@
-import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'react'
+import { type RefObject, useCallback, useEffect, useMemo, useState } from 'react'
 
 /** Lists up to this length render whole. */
 const wholeUpTo = 200
@@ -60,15 +60,14 @@ export function useWindow({ body, count, openRows }: WindowParts) {
   const look = useCallback(() => {
     const seen = isWhole ? undefined : view()
     if (seen === undefined) return
+    // Another height runs the effect below again, and with it this function.
+    const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
+    if (height > 0) setRowHeight(height)
     const from = Math.max(0, Math.floor((rows.rowAt(seen.from - seen.top) - overscan) / step) * step)
     const to = Math.ceil((rows.rowAt(seen.to - seen.top) + 1 + overscan) / step) * step
     setRange((was) => (was.from === from && was.to === to ? was : { from, to }))
-  }, [isWhole, rows, view])
+  }, [body, isWhole, rows, view])
 
-  useLayoutEffect(() => {
-    const height = body.current?.querySelector<HTMLElement>('[data-id]')?.offsetHeight ?? 0
-    if (height > 0) setRowHeight(height)
-  }, [body, count])
   useEffect(() => {
     const ended = new AbortController()
     document.addEventListener('scroll', look, { capture: true, passive: true, signal: ended.signal })
@@ -82,7 +81,7 @@ export function useWindow({ body, count, openRows }: WindowParts) {
       resized.disconnect()
       ended.abort()
     }
-  }, [body, look, count])
+  }, [body, look])
 
   /** Reports the element of a row's detail, so that its height is taken into account. */
   const measure = useCallback((index: number, element: HTMLElement | null) => {
