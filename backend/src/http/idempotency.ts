@@ -171,7 +171,8 @@ export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform &
         try {
           const answer = await beforeCommit.run(commit, () => act({ ...caller, idempotency: { recordedIn: (tx) => (changing = tx) } }))
           failpoint.reach('answer', 'after')
-          if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context)
+          // If this fails, the caller still gets the response, because the change is committed; a repeated request then learns that the response was lost.
+          if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context).catch(() => undefined)
           // If this fails, the next call removes the surplus.
           await forgetOldest(caller.userId).catch(() => undefined)
           return answer

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import {
   canDownloadKubeconfig,
   canDownloadTalosconfig,
-  type Cluster,
   clusterCreate,
   clusterDelete,
   clusterEvents,
@@ -47,6 +46,7 @@ import { deleteCluster, resetServer } from './leave/leaving.ts'
 import { failureAnswer } from './member/failure-log.ts'
 import { memberReconciler } from './member/reconcile.ts'
 import { present } from './present.ts'
+import { shown, shownOne } from './shown.ts'
 import * as store from './store.ts'
 import { importSecrets } from './takeover/secrets-import.ts'
 import { previewTakeover, takeOver } from './takeover/takeover.ts'
@@ -61,9 +61,9 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   const heavy = serve(app, { heavy: true })
   on(clusterList, async ({ query }) => {
     const { rows, total } = await store.page(parts.db, query)
-    return { items: await shown(parts, rows), page: query.page, per_page: query.per_page, total }
+    return { items: await shown(parts, parts.db, rows), page: query.page, per_page: query.per_page, total }
   })
-  on(clusterGet, ({ params }) => shownOne(parts, params.id))
+  on(clusterGet, ({ params }) => shownOne(parts, parts.db, params.id))
   on(clusterEvents, async ({ params }) => {
     const { id } = await demandCluster(parts.db, params.id)
     return { items: await parts.audit.events({ kind: 'cluster', id }, 200) }
@@ -106,27 +106,11 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     if (carriesPatches(body.change)) demandScope(signedIn(caller), patchCreate.scope)
     return requestChange(parts, caller, params.id, body, signal)
   })
-  on(clusterWindowSet, async ({ caller, params, body }) => {
-    await setWindow(parts, caller, params.id, body)
-    return shownOne(parts, params.id)
-  })
+  on(clusterWindowSet, ({ caller, params, body }) => setWindow(parts, caller, params.id, body))
   heavy(clusterImportPreview, ({ body }) => previewTakeover(parts, body))
   on(clusterImport, ({ caller, body }) => takeOver(parts, caller, body))
-  on(clusterSecretsImport, async ({ caller, params, body }) => {
-    await importSecrets(parts, caller, params.id, body)
-    return shownOne(parts, params.id)
-  })
+  on(clusterSecretsImport, ({ caller, params, body }) => importSecrets(parts, caller, params.id, body))
 }
-
-async function shown({ db, engine, subnets, offers, snapshots }: ClusterParts, rows: readonly store.ListedCluster[]): Promise<Cluster[]> {
-  const ids = rows.map((r) => r.id)
-  const names = await subnets.namesByCluster(db, ids)
-  const states = await offers.statesOf(db, ids)
-  const troubles = await troublesOf(db, { engine, snapshots })
-  return rows.map((row) => present(row, states.get(row.id), names.get(row.id), troubles.get(row.id)?.slice()))
-}
-
-const shownOne = async (parts: ClusterParts, id: string): Promise<Cluster> => (await shown(parts, [await demandCluster(parts.db, id)]))[0]!
 
 const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 

@@ -103,7 +103,7 @@ export function patchReading({ config, db, access, rendering }: PatchPlatform) {
 
   return {
     /** For the other parts of this domain. */
-    core: { store, read, factsOf, baseOf, shownRow },
+    core: { store, read, factsOf, baseOf },
 
     /** Lists a server's layers in the order of merging, so the two layers that Steelyard writes come first. */
     async list(caller: Caller, nodeId: string): Promise<Page<Patch>> {

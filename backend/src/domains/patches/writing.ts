@@ -30,7 +30,7 @@ const demandWritable = (patchId: string): void => demand(canChangePatch({ read_o
 
 export function patchWriting(
   { db, clock, record, engine, servers, access }: PatchPlatform,
-  { store, read, factsOf, baseOf, shownRow }: PatchCore,
+  { store, read, factsOf, baseOf }: PatchCore,
   { verdict, drift }: Pick<Previewing, 'verdict'> & { drift: Drifts },
 ) {
   const demandBody = async (who: For, body: string): Promise<void> => {
@@ -86,12 +86,18 @@ export function patchWriting(
     const defined = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<NewPatch>
     if (reorders) await rehearse(caller, nodeId, (stored) => stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)))
     const links = body === undefined ? undefined : await read({ caller }, 'links', body)
-    const row = await changeOne(async (tx) => {
+    // Masked before the commit, because the reader may refuse, and a saved patch must not be answered with a refusal.
+    const shown = body ?? known.body
+    const { text } = await read({ caller }, 'mask', shown, audienceOf(caller))
+    /** Another request may have saved another body meanwhile. */
+    const answer = async (row: PatchRow): Promise<Patch> =>
+      present(row, row.body === shown ? text : (await read(ours, 'mask', row.body, audienceOf(caller))).text)
+    return changeOne(async (tx) => {
       const { cluster_id } = await servers.locked(tx, nodeId)
       const before = existing(await store.one(tx, nodeId, patchId), 'patch', ifMatch)
       // The saved patch must be the one that was checked.
       if (isMerged && before.version !== known.version) throw new Overtaken('stale', 'Other requests keep changing this object. Please try again.')
-      if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return before
+      if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return answer(before)
       const after = await store.update(tx, before, { ...change, ...(links && { links }) }, new Date(clock.now()))
       await record(tx, caller, {
         action: 'patch.updated',
@@ -101,9 +107,8 @@ export function patchWriting(
         event: { version: after.version, object: { kind: 'patch', id: patchId } },
       })
       if (reorders) await follow(tx, caller, nodeId, cluster_id)
-      return after
+      return answer(after)
     })
-    return shownRow(caller, row)
   }
 
   return {

@@ -312,7 +312,7 @@ test('a token whose session id is not a UUID is refused with 401', async () => {
   const own = tokens(backend.platform)
   const sessionEndsAt = backend.clock.now() + 3600_000
   for (const sessionId of ['x', '', "'", '1'.repeat(36)]) {
-    const token = await own.issue({ userId, sessionId, email, scopes: [], sessionEndsAt })
+    const token = await (await own.issuer())({ userId, sessionId, email, scopes: [], sessionEndsAt })
     expect((await backend.app.inject({ url: '/v1/session', headers: { authorization: `Bearer ${token}` } })).statusCode).toBe(401)
   }
 })

@@ -86,14 +86,17 @@ export function sessionRoutes(app: FastifyInstance, { sessions, open, provider, 
 
 export function sessions(parts: SessionParts) {
   const { db, clock, log, config, users, tokens, throttle, rotationKey, open } = parts
-  const issue = (session: IssueFor) =>
-    tokens.issue({
-      userId: session.person_id,
-      sessionId: session.id,
-      email: session.email,
-      scopes: scopesOfSession(config, session),
-      sessionEndsAt: session.expires_at.getTime(),
-    })
+  const issuer = async () => {
+    const issue = await tokens.issuer()
+    return (session: IssueFor) =>
+      issue({
+        userId: session.person_id,
+        sessionId: session.id,
+        email: session.email,
+        scopes: scopesOfSession(config, session),
+        sessionEndsAt: session.expires_at.getTime(),
+      })
+  }
   /** Without the scopes that the person's role no longer has. */
   const scopesIn = ({ scopes }: AccessToken, session: Rights): readonly Scope[] => {
     const held = scopesOfSession(config, session)
@@ -103,7 +106,7 @@ export function sessions(parts: SessionParts) {
   const granted = new WeakMap<AccessToken, { readonly session: Rights; readonly scopes: readonly Scope[] }>()
 
   return {
-    ...signingIn(parts, issue),
+    ...signingIn(parts, async (session) => (await issuer())(session)),
 
     /** @throws Problem session_expired for any invalid token; a reused token also ends its session */
     async refresh(
@@ -112,6 +115,7 @@ export function sessions(parts: SessionParts) {
     ): Promise<{ access_token: string; refresh_token?: string }> {
       const hash = hashOf(refresh_token)
       const key = await rotationKey()
+      const issue = await issuer()
       const outcome = await inTransaction(db, async (tx) => {
         const token = await store.lockToken(tx, hash)
         const session = token && (await store.session(tx, token.session_id))

@@ -126,6 +126,13 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       has_second_factor: how.hasSecondFactor,
     }
     const refreshToken = randomBytes(32).toString('base64url')
+    // Made before the commit, because it reads keys: a sign-in that is refused must not have used up a code.
+    const answer: Started = {
+      userData: { id: person.id, email: person.email, name: person.name },
+      accessToken: await issue({ ...session, email: person.email, role: person.role }),
+      refreshToken,
+      deviceCookie: await devices.remember(cookies, person.email, isEncrypted),
+    }
     await inTransaction(db, async (tx) => {
       const me: Caller = {
         kind: 'user',
@@ -143,12 +150,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       const target = { kind: 'user', id: person.id, name: person.email }
       await record(tx, me, { action: 'session.started', target, after: { session_id: session.id, method: how.method, second_factor: how.hasSecondFactor } })
     })
-    return {
-      userData: { id: person.id, email: person.email, name: person.name },
-      accessToken: await issue({ ...session, email: person.email, role: person.role }),
-      refreshToken,
-      deviceCookie: await devices.remember(cookies, person.email, isEncrypted),
-    }
+    return answer
   }
 
   const demandLocal = (): void => {
@@ -189,10 +191,11 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
         throw tooManyTries(tried.waitMs)
       }
       try {
-        const inside = (tx: Tx, me: Caller) => secondFactors.spend(tx, me, person, code)
-        const started = await start(caller, person, from, { method: 'password', hasSecondFactor: true, rehashed, inside })
-        await throttle.succeed(email, guesser)
-        return started
+        const inside = async (tx: Tx, me: Caller) => {
+          await secondFactors.spend(tx, me, person, code)
+          await throttle.succeed(email, guesser, tx)
+        }
+        return await start(caller, person, from, { method: 'password', hasSecondFactor: true, rehashed, inside })
       } catch (error) {
         if (error instanceof WrongCode) throw await refused(caller, person, ip, new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
         await throttle.forget(tried.attempt)

@@ -64,8 +64,8 @@ export function throttle({ db }: { db: Db }) {
         return { waitMs: 0, attempt: id }
       }),
     /** Called after a correct password: removes the source's attempts at this account, including the current one. */
-    async succeed(email: string, source: string): Promise<void> {
-      await db.deleteFrom('sign_in_failure').where('email', '=', email).where('source', '=', source).execute()
+    async succeed(email: string, source: string, on: Db | Tx = db): Promise<void> {
+      await on.deleteFrom('sign_in_failure').where('email', '=', email).where('source', '=', source).execute()
     },
     /** Called if the password couldn't be checked (the database or the hashing was too busy): removes the attempt. */
     async forget(attempt: number): Promise<void> {

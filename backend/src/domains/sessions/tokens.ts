@@ -95,21 +95,24 @@ export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'va
   }
 
   return {
-    async issue({ userId, sessionId, email, scopes, sessionEndsAt }: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }): Promise<string> {
+    /** Reads the key, and returns the function that issues tokens with it, which needs no database: it may be called after a commit. */
+    async issuer(): Promise<(token: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }) => Promise<string>> {
       const key = await signingKey()
-      const now = Math.floor(clock.now() / 1000)
-      // A token is never valid for longer than its session.
-      const end = Math.min(now + accessTokenLifetimeSeconds, Math.floor(sessionEndsAt / 1000))
-      return new SignJWT({ sid: sessionId, email, scopes })
-        .setProtectedHeader({ alg: 'EdDSA', kid: key.id, typ: 'JWT' })
-        .setSubject(userId)
-        .setIssuer(issuer)
-        .setAudience(audience)
-        .setIssuedAt(now)
-        .setNotBefore(now)
-        .setExpirationTime(end)
-        .setJti(randomUUID())
-        .sign(key.privateKey)
+      return ({ userId, sessionId, email, scopes, sessionEndsAt }) => {
+        const now = Math.floor(clock.now() / 1000)
+        // A token is never valid for longer than its session.
+        const end = Math.min(now + accessTokenLifetimeSeconds, Math.floor(sessionEndsAt / 1000))
+        return new SignJWT({ sid: sessionId, email, scopes })
+          .setProtectedHeader({ alg: 'EdDSA', kid: key.id, typ: 'JWT' })
+          .setSubject(userId)
+          .setIssuer(issuer)
+          .setAudience(audience)
+          .setIssuedAt(now)
+          .setNotBefore(now)
+          .setExpirationTime(end)
+          .setJti(randomUUID())
+          .sign(key.privateKey)
+      }
     },
 
     /** Undefined for an invalid token: forged, changed, expired or from another issuer. Doesn't check whether the session is still open. */

@@ -1,5 +1,6 @@
 /** Use cases of changes: start a change at once, schedule one, set the maintenance window. */
 import { changeOperations, type ClusterChange, type ChangeStart, type clusterChange, type clusterWindowSet } from '#contract/clusters/changes/changes.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import { type Operation, operationTitle } from '#contract/operations.ts'
@@ -10,6 +11,7 @@ import type { Caller } from '../../../http/caller.ts'
 import { demandFree } from '../../operations/writing.ts'
 import { wipesOf } from '../create/retrying.ts'
 import { type ClusterParts, lockCluster, updateCluster } from '../parts.ts'
+import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import type { ChangeView, Planned } from './frame.ts'
 import { changeQueue, digestOf, kindOf, planned, runningOn, stepsOf, viewFor } from './planning.ts'
@@ -111,7 +113,7 @@ async function hasMoved(tx: Tx, { state }: ChangeView): Promise<boolean> {
 }
 
 /** Answers `clusterWindowSet`. */
-export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { window }: Input<typeof clusterWindowSet>['body']): Promise<void> =>
+export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { window }: Input<typeof clusterWindowSet>['body']): Promise<Cluster> =>
   inTransaction(parts.db, async (tx) => {
     const row = await lockCluster(tx, id)
     await demandFree(tx, id, row.name)
@@ -124,6 +126,7 @@ export const setWindow = (parts: ClusterParts, caller: Caller, id: string, { win
     })
     // Scheduled changes wait for the window.
     await parts.engine.wake(tx, changeQueue, id)
+    return shownOne(parts, tx, id)
   })
 
 /** Whether an operation can be retried: only the cluster's current one, because a scheduled change that was refused has never begun. */

@@ -1,4 +1,5 @@
 /** Imports the new secrets of a cluster after others have changed its authorities: checks the secrets against the machines, then stores them. */
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
 import type { Input } from '#contract/operation.ts'
@@ -12,6 +13,7 @@ import { sweepQueue } from '../../patches/drift/sweep.ts'
 import { clusterQueue, type ClusterParts, demandCluster, factsOf } from '../parts.ts'
 import { outside } from '../outside.ts'
 import { renderAgain } from '../render.ts'
+import { shownOne } from '../shown.ts'
 import * as store from '../store.ts'
 import { readProof } from './proof.ts'
 import { askAt, demandSameCluster, firstAnswer } from './survey.ts'
@@ -20,7 +22,12 @@ const wholeMs = 60_000
 const ownLifetimeMs = 3_600_000
 
 /** @throws Problem */
-export async function importSecrets(parts: ClusterParts, caller: Caller, clusterId: string, handed: Input<typeof clusterSecretsImport>['body']): Promise<void> {
+export async function importSecrets(
+  parts: ClusterParts,
+  caller: Caller,
+  clusterId: string,
+  handed: Input<typeof clusterSecretsImport>['body'],
+): Promise<Cluster> {
   const { db, clock, secrets } = parts
   const kept = outside(parts)
   const row = await demandCluster(db, clusterId)
@@ -56,7 +63,7 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
     }),
   )
 
-  await inTransaction(db, async (tx) => {
+  const cluster = await inTransaction(db, async (tx) => {
     const now = await store.lock(tx, clusterId)
     if (!now || now.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is being deleted`)
     await secrets.importBundle(tx, clusterId, bundle)
@@ -79,6 +86,8 @@ export async function importSecrets(parts: ClusterParts, caller: Caller, cluster
     })
     await parts.engine.wake(tx, clusterQueue, clusterId)
     await parts.engine.wake(tx, sweepQueue, clusterId)
+    return shownOne(parts, tx, clusterId)
   })
   secrets.drop(clusterId)
+  return cluster
 }

@@ -231,6 +231,8 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     /** @throws Problem stale like `keep` */
     async overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
+      // Read before the commit: the server may be removed right after it.
+      const answer = await shown(nodeId, judged, true)
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
         await outside.allowOverwrite(tx, clusterId, nodeId, seen)
@@ -239,7 +241,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
         await access.renderAgain(tx, clusterId, nodeId)
         await engine.wake(tx, configuringQueue, nodeId)
       })
-      return shown(nodeId, judged, true)
+      return answer
     },
 
     /** Throws if the machine has drifted. Called before saving a change that would be sent to it. @throws Problem config_drifted, server_unreachable */

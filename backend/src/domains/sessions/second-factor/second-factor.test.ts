@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { eventStream } from '#contract/events.ts'
@@ -220,4 +221,18 @@ test('a user who gets a role that requires a second factor loses all rights with
   expect((await viewer.call(serverList)).problem?.code).toBe('second_factor_required')
   expect(await ended).toBe(true)
   expect(secret).toHaveLength(32)
+})
+
+test('a sign-in that fails because no token can be issued does not use up its code', async () => {
+  const user = await backend.signIn()
+  const [code] = (await withApp(user)).codes
+  // The key of access tokens is renewed after 30 days, and now it can't be.
+  backend.clock.advance(31 * 86_400_000)
+  const { db } = backend.platform
+  await sql`create function no_key() returns trigger language plpgsql as $$ begin raise exception 'no key'; end $$`.execute(db)
+  await sql`create trigger no_key before insert on signing_key execute function no_key()`.execute(db)
+  const payload = { email: user.email, password: user.password, code }
+  expect((await backend.app.inject({ method: 'POST', url: authorize.path, payload })).statusCode).toBe(500)
+  await sql`drop trigger no_key on signing_key`.execute(db)
+  expect((await signIn(user, code)).status).toBe(200)
 })
