@@ -54,7 +54,7 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
 export interface Domain {
   readonly name: string
   readonly routes?: (app: FastifyInstance) => void
-  /** Background work outside of the engine, in processes of the role `reconcile`. */
+  /** Background work outside of the engine, in processes of the role `reconcile`. Called again if the database was lost meanwhile. */
   readonly start?: () => Promise<void>
   /** Stops the background work after current runs have ended. */
   readonly stop?: () => Promise<void>

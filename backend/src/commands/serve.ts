@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { systemClock } from '../clock.ts'
 import { checkedConfig, type Config, ConfigRefused } from '../config.ts'
-import { isDatabaseGone } from '../db/db.ts'
+import { isDatabaseGone, untilDatabase } from '../db/db.ts'
 import { FolderInUse } from '../db/embedded/lock.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
@@ -90,7 +90,8 @@ export async function compile({ out }: Surroundings): Promise<number> {
   return exitCodes.ok
 }
 
-async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>, stopAsked: () => boolean): Promise<void> {
+async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>, stop: AbortSignal): Promise<void> {
+  const stopAsked = () => stop.aborted
   const { machine, home, version } = around
   const opening = openDatabase({ config, machine, log, stopAsked })
   // PostgreSQL starts in a separate process. Meanwhile this process loads the rest of the program, which takes about as long.
@@ -154,10 +155,11 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
   }
-  // Starts after the app, because reading ten thousand servers would delay it by a second.
+  // Starts after the app, because reading ten thousand servers would delay it by a second. The program has reported that it is ready, so from here on it waits
+  // for a database that is away.
   if (reconciles) {
-    await queue.start()
-    for (const domain of domains.all) await domain.start?.()
+    queue.start()
+    for (const { start: begin } of domains.all) if (begin) await untilDatabase(begin, stop)
     keepHouse(platform, domains, steps)
   }
   if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
@@ -206,14 +208,13 @@ export async function serve(around: Surroundings): Promise<number> {
   }
   const log = logger({ level: config.logLevel, readable: around.readable, now: Date.now, write: around.err })
   const steps = shutdownSteps(log)
-  let stopped = false
-  void around.stopAsked.then(() => (stopped = true))
-  const isStopped = () => stopped
+  const stop = new AbortController()
+  void around.stopAsked.then(() => stop.abort())
   try {
-    await start(config, around, log, steps, isStopped)
+    await start(config, around, log, steps, stop.signal)
   } catch (error) {
     await steps.run()
-    if (isStopped()) return exitCodes.ok
+    if (stop.signal.aborted) return exitCodes.ok
     // An error that the operator can fix is printed as a sentence, without a stack.
     if (error instanceof Refusal) around.err(`${error.message}\n`)
     else if (error instanceof Error && 'syscall' in error) around.err(`Steelyard can't start: ${error.message}\n`)

@@ -116,6 +116,18 @@ export const lostDatabase = (error: unknown): boolean =>
 /** Whether no connection of the pool became free in time: the database is overloaded or has stopped answering. */
 export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
+/** Retries a database call while the database is unavailable. @throws the last error if `signal` aborts */
+export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
+    try {
+      return await act()
+    } catch (error) {
+      if (signal.aborted || !isDatabaseGone(error)) throw error
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+  }
+}
+
 /** A hook for writes that belong to a change: called with the transaction and the result of `change`, right before the commit. */
 export const beforeCommit = new AsyncLocalStorage<(tx: Tx, result: unknown) => Promise<void>>()
 

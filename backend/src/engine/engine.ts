@@ -7,7 +7,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { type Db, inTransaction, isDatabaseGone, lostDatabase, type Tx } from '../db/db.ts'
+import { type Db, inTransaction, lostDatabase, type Tx, untilDatabase } from '../db/db.ts'
 import type { Platform } from '../platform.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { FenceLost, type Job, jobOf, type Taken, type Work } from './job.ts'
@@ -57,18 +57,6 @@ const isSoon = sql`due_at < clock_timestamp() + ${`${longestSleepMs} millisecond
 export const retryDelayMs = (failures: number, random: () => number): number => {
   const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 16))
   return Math.round(full / 2 + (full / 2) * random())
-}
-
-/** Retries a database call while the database is unavailable. @throws the last error if `signal` aborts */
-async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
-    try {
-      return await act()
-    } catch (error) {
-      if (signal.aborted || !isDatabaseGone(error)) throw error
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
-    }
-  }
 }
 
 export class Engine {

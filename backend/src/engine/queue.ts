@@ -146,9 +146,8 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
   let loops: Promise<unknown> = Promise.resolve()
   let unlisten: () => void = () => undefined
   return {
-    /** Starts running due objects. Objects that this process held when it was killed continue at once. */
-    async start(): Promise<void> {
-      await sweep()
+    /** Starts running due objects, as soon as the database answers. Objects that this process held when it was killed continue at once. */
+    start(): void {
       unlisten = listener.on(wakeChannel, (payload) => {
         // After a reconnection: the database may have been unavailable, and responses lost.
         if (payload === '') nextSweep = 0

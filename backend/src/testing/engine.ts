@@ -48,7 +48,7 @@ export function engineProcess(
     db,
     owner,
     wake: (key, afterMs = 0) => inTransaction(db, (tx) => core.wake(tx, 'test', key, { afterMs })),
-    start: () => queue.start(),
+    start: async () => queue.start(),
     async stop(graceMs = 5_000) {
       await queue.stop(graceMs)
       await close()
