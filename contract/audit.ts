@@ -11,6 +11,9 @@ const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ aud
   string
 >
 
+/** Part of the text of an entry that stands for several, which had no entries of their own. */
+const several = '[; {count} more between {first_at} and {last_at}; number of addresses: {addresses}]'
+
 /**
  * Texts of the audit log's actions, for the audit log and for the events of a server or cluster.
  * `{name}` is a field of the entry's `after`; for a list, the number of items. `{field?yes:no}` is `yes` if the field is true, else `no`. Text in brackets is
@@ -70,8 +73,8 @@ const sentences = {
   'image.removed': 'Removed',
   'join_token.created': 'Created',
   'join_token.revoked': 'Revoked',
-  'join.refused': 'An announcement was refused[: {reason}]',
-  'join.failed': 'An announced machine did not join[: {reason}]',
+  'join.refused': `An announcement was refused[: {reason}]${several}`,
+  'join.failed': `An announced machine did not join[: {reason}]${several}`,
   'store.created': 'Added',
   'store.updated': 'Changed',
   'store.removed': 'Removed',
@@ -98,10 +101,10 @@ const sentences = {
   'operation.done': 'Completed',
   'session.started': 'Signed in[: by {method}]',
   'session.ended': 'A session ended[: {reason}]',
-  'session.refused': 'A sign-in failed',
+  'session.refused': `A sign-in failed${several}`,
   'session.refresh_reuse': 'A refresh token was used twice, so the session was ended',
   'session.proved': 'Confirmed the identity[: by {method}]',
-  'session.proof_refused': 'Confirming the identity failed[: by {method}]',
+  'session.proof_refused': `Confirming the identity failed[: by {method}]${several}`,
   'user.created': 'Added',
   'user.updated': 'Changed',
   'user.removed': 'Removed',
@@ -109,6 +112,7 @@ const sentences = {
   'user.password_changed': 'The password was changed',
   'user.password_reset': 'A new password was set with a link',
   'user.password_reset_offered': 'A link to set a new password was created',
+  'user.password_reset_withdrawn': 'The link to set a new password was withdrawn',
   'user.second_factor_added': 'A second factor was added[: {factor}]',
   'user.second_factor_removed': 'A second factor was removed[: {factor}]',
   'user.second_factor_reset': 'All second factors were removed by an administrator',
@@ -129,6 +133,7 @@ const sentences = {
   'installation.restored': 'Restored from a backup',
   'waitlist.joined': 'Joined the waitlist',
   'waitlist.removed': 'Removed from the waitlist',
+  'waitlist.refused': `A request to join was refused, because too many came at once${several}`,
   'audit.keyed': 'The chain of the audit log got a key',
   'audit.exported': 'The audit log was exported[ as {format}]',
   'cc.created': 'Created[ for {server}]',

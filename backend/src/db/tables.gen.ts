@@ -338,6 +338,7 @@ export interface Tables {
     invited_by: string | null
     created_at: Date
     expires_at: Date
+    inviter_id: string | null
   }
   join_arrival: {
     id: Generated<string>
@@ -458,6 +459,7 @@ export interface Tables {
     hash: Uint8Array
     created_at: Date
     expires_at: Date
+    offered_by: string | null
   }
   patch: {
     id: Generated<string>

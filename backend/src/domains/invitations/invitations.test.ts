@@ -11,8 +11,8 @@ import {
   waitlistList,
   waitlistRemove,
 } from '#contract/people/invitations.ts'
-import { authorize } from '#contract/sessions.ts'
-import { userList } from '#contract/users.ts'
+import { authorize, passwordResetLook } from '#contract/sessions.ts'
+import { userList, userRemove, userResetPassword, userUpdate } from '#contract/users.ts'
 import { startBackend } from '../../testing/backend.ts'
 
 const backend = await startBackend()
@@ -74,6 +74,53 @@ test('a link ends after a week, with a newer invitation of the same email, and w
   const late = (await boss.call(invitationCreate, { body: { email: 'late@example.com', name: 'Late', role: 'viewer' } })).answer!
   own.clock.advance(7 * 86_400_000)
   expect((await own.call(invitationAccept, { body: { token: tokenOf(late.url), name: 'Late', new_password } })).problem?.code).toBe('link_over')
+})
+
+test.each([
+  ['disabled', { disabled: true }],
+  ['demoted', { role: 'operator' }],
+  ['removed', undefined],
+] as const)('when an admin is %s, the invitations and password links that they made end, and no others', async (_what, change) => {
+  const own = await startBackend()
+  const [boss, leaving] = [await own.signIn(), await own.signIn()]
+  const linked = await own.signIn({ role: 'viewer' })
+  const waiting = async (n: number) => {
+    await own.call(waitlistJoin, { body: { name: 'W', company: '', email: `w${n}@example.com` } })
+    return (await boss.call(waitlistList, { query: { q: `w${n}@` } })).answer!.items[0]!.id
+  }
+  const made = async (by: typeof boss, n: number) => [
+    (await by.call(invitationCreate, { body: { email: `i${n}@example.com`, name: 'I', role: 'admin' } })).answer!.url,
+    (await by.call(waitlistInvite, { params: { id: await waiting(n) }, body: { role: 'admin' } })).answer!.url,
+  ]
+  const [theirs, others] = [await made(leaving, 1), await made(boss, 2)]
+  const reset = (await leaving.call(userResetPassword, { params: { id: linked.userId } })).answer!.url
+  const look = async (url: string) => (await own.call(invitationLook, { body: { token: tokenOf(url) } })).status
+  expect([await Promise.all([...theirs, ...others].map(look)), (await own.call(passwordResetLook, { body: { token: tokenOf(reset) } })).status]).toEqual([
+    [200, 200, 200, 200],
+    200,
+  ])
+
+  const params = { id: leaving.userId }
+  expect((await (change ? boss.call(userUpdate, { params, body: change }) : boss.call(userRemove, { params }))).status).toBeLessThan(300)
+  expect(await Promise.all([...theirs, ...others].map(look))).toEqual([409, 409, 200, 200])
+  expect((await own.call(passwordResetLook, { body: { token: tokenOf(reset) } })).problem?.code).toBe('link_over')
+  expect((await own.call(invitationAccept, { body: { token: tokenOf(theirs[0]!), name: 'I', new_password } })).problem?.code).toBe('link_over')
+  await own.publish()
+  const actions = (await boss.call(auditList, { query: { per_page: 1000 } }))
+    .answer!.items.filter(({ actor }) => actor === boss.email)
+    .map(({ action }) => action)
+  expect(actions.filter((action) => action === 'invitation.removed')).toHaveLength(2)
+  expect(actions.filter((action) => action === 'user.password_reset_withdrawn')).toHaveLength(1)
+})
+
+test('an admin who is disabled at the same moment leaves no invitation behind', async () => {
+  const own = await startBackend()
+  const [boss, leaving] = [await own.signIn(), await own.signIn()]
+  await Promise.all([
+    ...Array.from({ length: 10 }, (_, n) => leaving.call(invitationCreate, { body: { email: `late${n}@example.com`, name: 'L', role: 'admin' } })),
+    boss.call(userUpdate, { params: { id: leaving.userId }, body: { disabled: true } }),
+  ])
+  expect((await boss.call(invitationList)).answer!.items).toEqual([])
 })
 
 test('nobody is invited who is a user already, and a user who was added meanwhile is not replaced', async () => {

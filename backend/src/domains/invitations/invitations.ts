@@ -55,20 +55,30 @@ export function invitationRoutes(app: FastifyInstance, invitations: Invitations)
 export function invitations({ db, clock, record, config, users }: Pick<Platform, 'db' | 'clock' | 'record' | 'config'> & { users: Users }) {
   const now = () => new Date(clock.now())
 
-  /** Invites somebody in the caller's transaction. @throws Problem user_exists */
+  /** Invites somebody in the caller's transaction. @throws Problem user_exists, forbidden */
   const invite = async (tx: Tx, caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> => {
+    await users.demandAdmin(tx, caller)
     if (await users.forSignIn(invited.email)) throw taken()
     const token = randomBytes(32).toString('base64url')
     const expires_at = new Date(clock.now() + invitationDays * 86_400_000)
-    const row = await store.put(tx, { ...invited, hash: hashOf(token), invited_by: callerName(caller), created_at: now(), expires_at })
+    const inviter = { invited_by: callerName(caller), inviter_id: caller.kind === 'user' ? caller.userId : null }
+    const row = await store.put(tx, { ...invited, ...inviter, hash: hashOf(token), created_at: now(), expires_at })
     const made = present(row)
     await record(tx, caller, { action: 'invitation.created', target: { kind: 'invitation', id: row.id, name: row.email }, after: made, event: {} })
     // Browsers don't send the fragment, so the token is in no log.
     return { ...made, url: `${config.publicUrl}/auth/invite#${token}` }
   }
 
+  const recordRemoval = (tx: Tx, caller: Caller, row: store.InvitationRow): Promise<void> =>
+    record(tx, caller, { action: 'invitation.removed', target: { kind: 'invitation', id: row.id, name: row.email }, before: present(row), event: {} })
+
   return {
     invite,
+
+    /** Withdraws the invitations of somebody who stops being an active administrator. */
+    async endOf(tx: Tx, caller: Caller, inviterId: string): Promise<void> {
+      for (const row of await store.removeOf(tx, inviterId)) await recordRemoval(tx, caller, row)
+    },
 
     async list(query: Input<typeof invitationList>['query']): Promise<Page<Invitation>> {
       const { rows, total } = await store.page(db, query, now())
@@ -84,7 +94,7 @@ export function invitations({ db, clock, record, config, users }: Pick<Platform,
       inTransaction(db, async (tx) => {
         const row = await store.remove(tx, id)
         if (!row) throw new Problem('not_found', 'There is no such invitation')
-        await record(tx, caller, { action: 'invitation.removed', target: { kind: 'invitation', id, name: row.email }, before: present(row), event: {} })
+        await recordRemoval(tx, caller, row)
       }),
 
     /** @throws Problem link_over */
@@ -102,7 +112,7 @@ export function invitations({ db, clock, record, config, users }: Pick<Platform,
       if (!row) throw linkOver()
       const { email, role } = row
       await demandGoodPassword(new_password, email, 'new_password')
-      const password_hash = await hashPassword(new_password, { source: `invitation ${row.id}` })
+      const password_hash = await hashPassword(new_password, `invitation ${row.id}`)
       await refusingTaken(() =>
         inTransaction(db, async (tx) => {
           if (!(await store.spend(tx, hash))) throw linkOver()

@@ -39,4 +39,8 @@ export const spend = async (tx: Tx, hash: Buffer): Promise<boolean> =>
 export const remove = (tx: Tx, id: string): Promise<InvitationRow | undefined> =>
   tx.deleteFrom('invitation').where('id', '=', id).returningAll().executeTakeFirst()
 
+/** Removes the invitations that somebody made. */
+export const removeOf = (tx: Tx, inviterId: string): Promise<InvitationRow[]> =>
+  tx.deleteFrom('invitation').where('inviter_id', '=', inviterId).returningAll().execute()
+
 export const removeOld = (db: Db, now: Date) => db.deleteFrom('invitation').where('expires_at', '<=', now).execute()

@@ -303,6 +303,18 @@ describe('floods of announcements', () => {
     expect(new Set((await written()).map((e) => e.after?.['count']))).toEqual(new Set([1, 9999]))
   }, 60_000)
 
+  test('announcements with a valid token from addresses that may not be dialled leave a bounded number of rows', async () => {
+    const { id, token: own } = await make('flooded')
+    const answers = await Promise.all(Array.from({ length: 600 }, (_, i) => announce(own, uuid(), `10.7.${i >> 8}.${i & 255}`)))
+    expect(new Set(answers.map(({ statusCode, body }) => `${statusCode} ${body === harmless}`))).toEqual(new Set(['200 true']))
+    const stored = async () => {
+      const rows = await backend.platform.db.selectFrom('join_arrival').select('result').where('token_id', '=', id).execute()
+      return { failed: rows.filter(({ result }) => result === 'failed').length, refused: rows.filter(({ result }) => result === 'refused').length }
+    }
+    await expect.poll(stored).toMatchObject({ failed: 250 })
+    expect((await stored()).refused).toBeLessThanOrEqual(250)
+  })
+
   test('guessed tokens from a thousand addresses are counted together after the first few', async () => {
     const before = (await audited()).length
     await Promise.all(Array.from({ length: 1000 }, (_, i) => ask('/join/guess', `127.21.${i >> 8}.${i & 255}`)))

@@ -20,6 +20,10 @@ import { statusOf } from './tokens.ts'
 
 /** Rate limit for announcements from one address: a machine announces itself once per boot. Many machines behind one address can't be dialled anyway. */
 const perAddress = { perSecond: 0.5, burst: 30 }
+/** Rate limits for announcements with one token, whatever their addresses: each is stored. Talos retries after the 503 of the first limit. */
+const perToken = { perSecond: 5, burst: 5_000 }
+/** Of addresses that may not be dialled. These use up no use of the token. */
+const undialable = { perSecond: 1 / 60, burst: 250 }
 
 /** @param parts `mayDial`: whether Talos's API at an address may be dialled */
 export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Refusals; mayDial: (address: string) => Verdict }): void {
@@ -27,6 +31,8 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
   const tokens = directory(db)
   const admit = admission(parts)
   const paces = bucket({ ...perAddress, clock })
+  const ofToken = bucket({ ...perToken, clock })
+  const ofUndialable = bucket({ ...undialable, clock })
   const send = (reply: FastifyReply, document: string) => reply.status(200).type('application/yaml; charset=utf-8').send(document)
   const refuse = ({ ip, id }: FastifyRequest, reply: FastifyReply, reason: string, about: Pick<Refusal, 'token' | 'announcement'> = {}) => {
     refusals.note({ action: 'join.refused', reason, ip: readSource(ip) ?? 'unknown', requestId: id, ...about })
@@ -52,6 +58,9 @@ export function joinRoute(app: FastifyInstance, parts: Platform & { refusals: Re
       return refuse(request, reply, reason, about)
     }
     const dial = mayDial(address)
+    if (!dial.ok && ofUndialable.take(token.id) > 0) return refuse(request, reply, dial.reason, about)
+    const waitMs = ofToken.take(token.id)
+    if (waitMs > 0) throw new Problem('unavailable', 'Too many servers announce themselves at once. Please come back in a moment.', undefined, waitMs / 1000)
     const admission = await admit({ tokenId: token.id, announcement: read.announcement, address, mayDial: dial })
     if (admission.kind === 'refused') {
       if (admission.over) tokens.forget(text)

@@ -1,12 +1,10 @@
-/**
- * Records refused announcements without filling the audit log: per source and minute, one entry for the first refusal and one at the end with the
- * number of further refusals. Sources past a limit are counted together. Entries are written in batches, one batch at a time; no request waits for them.
- */
+/** Records refused announcements, some one by one and the others counted, because anybody can cause any number of them. No request waits for these writes. */
 import { randomUUID } from 'node:crypto'
-import { inTransaction, type Tx } from '../../db/db.ts'
+import type { Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
+import { type Entry, repeated } from '../audit/repeated.ts'
 import type { Announcement } from './announcement.ts'
 import * as store from './store.ts'
 
@@ -24,36 +22,29 @@ export interface Refusal {
 
 export type Refusals = ReturnType<typeof refusals>
 
-const windowMs = 60_000
-/** Maximum number of sources with separate entries within a window. */
-const mostSources = 250
-/** Maximum number of entries kept while the database is unavailable. Past this limit the oldest are dropped, and their number is logged. */
-const mostWaiting = 1_000
+const limits = { windowMs: 60_000, burst: 250, perHour: 60 } as const
+/** Of announcements with an existing token, which a stranger can't guess. */
+const limitsOfTokens = { ...limits, perHour: 600 } as const
 /** Maximum number of refused arrivals that are shown for a token. */
 const mostShown = 250
-const perBatch = 100
-
-interface Entry {
-  readonly refusal: Refusal
-  readonly count: number
-}
 
 export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'clock' | 'log' | 'record'>) {
-  /** Refusals in the current window: their number per source, without the first one. `others` counts all sources past the limit. */
-  let open: Map<string, { last: Refusal; more: number }> | undefined
-  let others: { last: Refusal; more: number } | undefined
-  const stop = new AbortController()
-  let waiting: Entry[] = []
-  let writing: Promise<void> | undefined
-
-  const write = async (tx: Tx, { refusal, count }: Entry): Promise<void> => {
+  const write = async (tx: Tx, { item: refusal, several }: Entry<Refusal>): Promise<void> => {
     const { action, reason, ip, requestId, token, announcement } = refusal
     const caller: Caller = { kind: 'anonymous', ip, requestId }
     await record(tx, caller, {
       action,
       target: token ? { kind: 'join_token', id: token.id, name: token.name } : { kind: 'address', id: ip, name: ip },
       result: action === 'join.failed' ? 'dial_refused' : 'forbidden',
-      after: { reason, address: ip, count, uuid: announcement?.uuid ?? null, serial: announcement?.serial ?? null, mac: announcement?.mac ?? null },
+      after: {
+        reason,
+        address: ip,
+        count: 1,
+        ...several,
+        uuid: announcement?.uuid ?? null,
+        serial: announcement?.serial ?? null,
+        mac: announcement?.mac ?? null,
+      },
     })
     if (action !== 'join.refused' || !token || !announcement) return
     const id = randomUUID()
@@ -73,65 +64,31 @@ export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'cloc
     await store.writeRefused(tx, { ...row, host_name: null, server_id: null }, mostShown)
   }
 
-  const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, perBatch)
-      try {
-        await inTransaction(db, async (tx) => {
-          // Locks the tokens, as an admission does, so that writes about one machine are serialised and can't dead-lock.
-          const ids = new Set(batch.flatMap(({ refusal }) => refusal.token?.id ?? []))
-          if (ids.size > 0) await store.lockTokens(tx, [...ids])
-          for (const entry of batch) await write(tx, entry)
-        })
-        waiting = waiting.slice(batch.length)
-      } catch (error) {
-        log.warn('join.refusals_waiting', { count: waiting.length, error })
-        return
-      }
-    }
+  const parts = {
+    db,
+    clock,
+    log,
+    async write(tx: Tx, batch: readonly Entry<Refusal>[]): Promise<void> {
+      // Locks the tokens, as an admission does, so that writes about one machine are serialised and can't dead-lock.
+      const ids = new Set(batch.flatMap(({ item }) => item.token?.id ?? []))
+      if (ids.size > 0) await store.lockTokens(tx, [...ids])
+      for (const entry of batch) await write(tx, entry)
+    },
+    merged: ({ token: _token, announcement: _announcement, ...refusal }: Refusal): Refusal => ({
+      ...refusal,
+      reason: `${refusal.reason} (and other addresses, too many to list)`,
+    }),
+    groupOf: ({ action }: Refusal) => action,
   }
-
-  const add = (entries: readonly Entry[]): void => {
-    waiting.push(...entries)
-    if (waiting.length > mostWaiting) {
-      log.warn('join.refusals_dropped', { count: waiting.length - mostWaiting })
-      waiting = waiting.slice(-mostWaiting)
-    }
-    writing ??= writeAll().finally(() => (writing = undefined))
-  }
-
-  /** Ends the window: records the number of refusals after the first of each source. */
-  const closeWindow = (): void => {
-    const rest = [...(open?.values() ?? []), ...(others ? [others] : [])].filter((s) => s.more > 0)
-    open = undefined
-    others = undefined
-    if (rest.length > 0 || waiting.length > 0) add(rest.map(({ last, more }) => ({ refusal: last, count: more })))
-  }
+  const strangers = repeated<Refusal>(parts, limits)
+  const holders = repeated<Refusal>(parts, limitsOfTokens)
 
   return {
     note(refusal: Refusal): void {
-      if (!open) {
-        open = new Map()
-        // `sleep` rejects when the program stops; `close` then closes the window.
-        void clock.sleep(windowMs, stop.signal).then(closeWindow, () => undefined)
-      }
-      const source = `${refusal.action} ${refusal.token?.id ?? ''} ${sourceOf(refusal.ip)}`
-      const known = open.get(source)
-      if (known) {
-        known.more++
-        known.last = refusal
-      } else if (open.size < mostSources) {
-        open.set(source, { last: refusal, more: 0 })
-        add([{ refusal, count: 1 }])
-      } else {
-        others = { last: { ...refusal, reason: `${refusal.reason} (and other addresses, too many to list)` }, more: (others?.more ?? 0) + 1 }
-      }
+      const { action, token, ip } = refusal
+      void (token ? holders : strangers).note(`${action} ${token?.id ?? ''} ${sourceOf(ip)}`, refusal, { ip })
     },
     /** Writes all entries that aren't written yet; called when the program stops. */
-    async close(): Promise<void> {
-      stop.abort(new Error('Steelyard is stopping'))
-      closeWindow()
-      await writing
-    },
+    close: () => Promise.all([strangers.close(), holders.close()]).then(() => undefined),
   }
 }

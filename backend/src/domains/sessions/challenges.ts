@@ -15,7 +15,7 @@ export function challenges({ db, clock, installationKey }: Pick<Platform, 'db' |
   return {
     /** Returns the id of a new challenge. `more`: what the answer must agree with. */
     begin: (kind: ChallengeKind, minutes: number, more: Partial<Omit<store.ChallengeRow, 'id' | 'kind' | 'expires_at'>> = {}): Promise<string> =>
-      store.insert(db, { kind, expires_at: new Date(clock.now() + minutes * 60_000), ...more }),
+      store.insert(db, { kind, expires_at: new Date(clock.now() + minutes * 60_000), ...more }, new Date(clock.now())),
 
     /** Uses up a challenge. Undefined if it was used before, has expired, is of another kind, or belongs to another session. */
     spend: (kind: ChallengeKind, id: string, sessionId: string | null): Promise<store.ChallengeRow | undefined> =>

@@ -3,21 +3,21 @@ import { hash, verify } from '@node-rs/argon2'
 import { Problem } from '#contract/errors.ts'
 import { mayBePassword } from '#contract/sessions.ts'
 import { isCommonPassword } from './common-passwords.ts'
-import { PasswordsBusy, type Source, turns } from './turns.ts'
+import { PasswordsBusy, type Source, turns, vouched } from './turns.ts'
 
 /** Parameters of argon2id from OWASP's second recommendation: 19 MiB, two passes, one lane. */
 const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
-/** The only hashing queue of this process. Two concurrent hashes keep two cores busy; 400 hashes take about 5 s. */
-const hashing = turns({ atOnce: 2, mostWaiting: 400, mostOfOne: 20, longestWaitMs: 8_000 })
+/** The only hashing queue of this process. Two concurrent hashes keep two cores busy; 400 hashes of strangers take about 8 s. */
+const hashing = turns({ atOnce: 2, atOnceOfStrangers: 1, mostWaiting: 400, mostOfSource: 100, mostOfPair: 20, longestWaitMs: 8_000 })
 
 /**
- * Calls `act` when it is the source's turn to hash.
+ * Calls `act` when it is the source's turn to hash. `signal` ends the wait.
  * @throws Problem throttled if too many calls of the source wait, unavailable if too many calls of all sources wait
  */
-export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(from: Source, act: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
-    return await hashing.take(from, act)
+    return await hashing.take(from, act, signal)
   } catch (error) {
     if (!(error instanceof PasswordsBusy)) throw error
     if (error.byItself) throw new Problem('throttled', 'Too many tries at once. Please wait a moment.', undefined, 1)
@@ -26,10 +26,10 @@ export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T>
 }
 
 /**
- * Hashes a password when it is the turn of its source.
+ * Hashes a new password in turn. `by`: the session, valid link or program that sets it.
  * @throws Problem throttled, unavailable
  */
-export const hashPassword = (password: string, from: Source): Promise<string> => inTurn(from, () => hashNow(password))
+export const hashPassword = (password: string, by: string): Promise<string> => inTurn(vouched(by), () => hashNow(password))
 
 /** Must be called inside of `inTurn`. */
 export const hashNow = (password: string): Promise<string> => hash(password, parameters)

@@ -1,6 +1,6 @@
 /** The caller's own account: what it is, its second factors, and the renewed proof of identity. */
 import type { FastifyInstance } from 'fastify'
-import { Problem } from '#contract/errors.ts'
+import { type ErrorCode, Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { passkeyAdd, passkeyBegin, passkeyRemove, passkeyRename } from '#contract/people/passkeys.ts'
 import { profileGet, profileUpdate, proofMinutes, sessionProve, sessionProvePasskey, sessionProveProvider } from '#contract/people/profile.ts'
@@ -8,9 +8,9 @@ import { recoveryCodesRenew, totpBegin, totpConfirm, totpRemove } from '#contrac
 import type { User } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { UserCaller } from '../../http/caller.ts'
-import { bucket } from '../../http/limits.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
+import { repeated } from '../audit/repeated.ts'
 import type { Identities } from '../users/identities.ts'
 import type { Users } from '../users/users.ts'
 import type { OpenSessions } from './open-sessions.ts'
@@ -22,7 +22,7 @@ import type { Throttle } from './throttle.ts'
 
 export type Profile = ReturnType<typeof profile>
 
-interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config' | 'clock'> {
+interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config' | 'clock' | 'log'> {
   readonly users: Users
   readonly identities: Identities
   readonly open: OpenSessions
@@ -35,6 +35,14 @@ interface ProfileParts extends Pick<Platform, 'db' | 'record' | 'config' | 'cloc
 /** What refuses a proof that was not the user's. */
 const refusals: ReadonlySet<string> = new Set(['invalid', 'provider_refused'])
 
+/** A user who guesses without end must not fill the audit log. */
+const refusedProofs = { windowMs: 10 * 60_000, burst: 500, perHour: 600 } as const
+interface RefusedProof {
+  readonly caller: UserCaller
+  readonly method: string
+  readonly result: ErrorCode
+}
+
 /** How many colleagues are named who can change the caller's role. */
 const mostAdministrators = 10
 
@@ -44,6 +52,7 @@ export function profileRoutes(
   { secondFactors, passkeys, provider }: Pick<ProfileParts, 'secondFactors' | 'passkeys' | 'provider'>,
 ): void {
   const on = serve(app)
+  app.addHook('onClose', () => profile.close())
   on(profileGet, ({ caller }) => profile.get(signedIn(caller)))
   on(profileUpdate, ({ caller, body }) => profile.rename(signedIn(caller), body.name))
   on(sessionProve, ({ caller, body }) => profile.prove(signedIn(caller), body))
@@ -59,9 +68,24 @@ export function profileRoutes(
   on(passkeyRemove, ({ caller, params }) => passkeys.remove(signedIn(caller), params.id).then(() => undefined))
 }
 
-export function profile({ db, record, config, clock, users, identities, open, throttle, secondFactors, passkeys, provider }: ProfileParts) {
-  // A user who guesses without end must not fill the audit log.
-  const listed = bucket({ perSecond: 1 / 60, burst: 20, clock })
+export function profile({ db, record, config, clock, log, users, identities, open, throttle, secondFactors, passkeys, provider }: ProfileParts) {
+  const refused = repeated<RefusedProof>(
+    {
+      db,
+      clock,
+      log,
+      async write(tx, batch) {
+        for (const { item, several } of batch) {
+          const { caller, method, result } = item
+          const target = { kind: 'user', id: caller.userId, name: caller.email } as const
+          await record(tx, caller, { action: 'session.proof_refused', target, after: { method, ...several }, result })
+        }
+      },
+      merged: (item) => item,
+      groupOf: ({ caller }) => caller.userId,
+    },
+    refusedProofs,
+  )
   const until = (at: Date): string => new Date(at.getTime() + proofMinutes * 60_000).toISOString()
   const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
   const own = async ({ userId }: UserCaller) => {
@@ -81,11 +105,14 @@ export function profile({ db, record, config, clock, users, identities, open, th
     if (!config.localSignIn) throw new Problem('conflict', `Passwords and passkeys are switched off here. Confirm with ${provider.name}.`)
     if (passkey) {
       if ((await passkeys.check(passkey, caller)) !== caller.userId) throw refuse('passkey', 'This passkey is not one of yours, or its answer is not valid')
-    } else if (!(await isOwnPassword(throttle, await own(caller), password!))) throw refuse('password', 'This is not your password')
+    } else if (!(await isOwnPassword(throttle, caller, await own(caller), password!))) throw refuse('password', 'This is not your password')
     return null
   }
 
   return {
+    /** Records the refusals that were only counted until now. */
+    close: () => refused.close(),
+
     async get(caller: UserCaller): Promise<Answer<typeof profileGet>> {
       const person = await own(caller)
       const session = await open.standing(caller.sessionId)
@@ -124,8 +151,8 @@ export function profile({ db, record, config, clock, users, identities, open, th
       try {
         return_to = await check(caller, proof)
       } catch (error) {
-        if (error instanceof Problem && refusals.has(error.code) && listed.take(caller.userId) === 0)
-          await inTransaction(db, (tx) => record(tx, caller, { action: 'session.proof_refused', target, after, result: error.code }))
+        if (error instanceof Problem && refusals.has(error.code))
+          await refused.note(caller.sessionId, { caller, method: after.method, result: error.code }, { ip: caller.ip, listed: 10 })
         throw error
       }
       const at = await inTransaction(db, async (tx) => {

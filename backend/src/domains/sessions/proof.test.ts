@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { clusterDelete, clusterKubeconfig } from '#contract/clusters/clusters.ts'
@@ -6,7 +7,7 @@ import { profileGet, profileUpdate, sessionProve } from '#contract/people/profil
 import { totpBegin } from '#contract/people/second-factor.ts'
 import { allOperations } from '#contract/all.ts'
 import type { Operation } from '#contract/operation.ts'
-import { authorize, authorizeRefresh, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
+import { authorize, authorizeRefresh, passwordChange, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
 import { userCreate, userUpdate } from '#contract/users.ts'
 import { type Backend, type Call, type SignedIn, startBackend } from '../../testing/backend.ts'
 
@@ -81,6 +82,38 @@ test('guesses of the password for a proof are throttled', async () => {
   for (let i = 0; i < 5; i++) expect((await user.callOnce(sessionProve, { body: { password: `guess ${i}` } })).status).toBe(422)
   const slowed = await user.callOnce(sessionProve, { body: { password: user.password } })
   expect([slowed.status, slowed.problem?.code]).toEqual([429, 'throttled'])
+})
+
+test('wrong proofs of one session slow down neither another session of the same user nor a sign-in', async () => {
+  const backend = await startBackend()
+  const user = await backend.signIn()
+  const { accessToken } = (await backend.call(authorize, { body: { email: user.email, password: user.password } })).answer!
+  const stolen = { headers: { authorization: `Bearer ${accessToken}` } }
+  for (let i = 0; i < 5; i++) expect((await backend.call(sessionProve, { body: { password: `guess ${i}` } }, stolen)).status).toBe(422)
+  expect((await backend.call(sessionProve, { body: { password: user.password } }, stolen)).status).toBe(429)
+  const change = { body: { password: user.password, new_password: 'another good password' } }
+  expect((await backend.call(passwordChange, change, stolen)).status).toBe(429)
+  expect((await user.callOnce(sessionProve, { body: { password: user.password } })).status).toBe(200)
+  expect((await backend.call(authorize, { body: { email: user.email, password: user.password } })).status).toBe(200)
+  expect((await user.callOnce(passwordChange, change)).status).toBe(204)
+})
+
+test('a session that guesses without end gets some audit entries and one with the number of the others', async () => {
+  const backend = await startBackend()
+  const user = await backend.signIn()
+  const refused = async (reader = user) => {
+    await backend.publish()
+    return (await reader.call(auditList, { query: { action: 'session.proof_refused', per_page: 1000 } })).answer!.items
+  }
+  for (let i = 0; i < 14; i++) {
+    expect((await user.callOnce(sessionProve, { body: { password: `guess ${i}` } })).status).toBe(422)
+    await sql`delete from sign_in_failure`.execute(backend.platform.db)
+  }
+  expect(await refused()).toHaveLength(10)
+  backend.clock.advance(10 * 60_000)
+  // The access token has expired.
+  const reader = await backend.signIn()
+  await expect.poll(async () => (await refused(reader)).map((entry) => entry.after?.['count'])).toEqual([4, ...Array<undefined>(10).fill(undefined)])
 })
 
 test('a proof must be exactly one of password, passkey and provider', async () => {

@@ -13,10 +13,9 @@ import type { Scope } from '#contract/permissions.ts'
 import { authorize, authorizeLogout, authorizeRefresh, sessionEnd, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
-import { bucket } from '../../http/limits.ts'
-import { serve, signedIn } from '../../http/serve.ts'
+import { type StrangerLimits, strangers } from '../../http/load/strangers.ts'
+import { type CallContext, serve, signedIn } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
-import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
 import { lacksSecondFactor, type OpenSessions, type Rights, scopesOfSession } from './open-sessions.ts'
 import type { Provider } from './provider/provider.ts'
@@ -32,8 +31,12 @@ export type Sessions = ReturnType<typeof sessions>
 
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 
-/** Sign-ins that a source may begin with a passkey or at the provider: each stores a challenge, so anybody could fill the database. */
-const beginnings = { perSecond: 1 / 2, burst: 20 } as const
+/** Sign-ins that may be begun with a passkey or at the provider: each stores a challenge for some minutes, so anybody could fill the database. */
+const beginnings: StrangerLimits = {
+  ofSource: { perSecond: 1 / 2, burst: 20 },
+  inAll: { perSecond: 5, burst: 500 },
+  reserve: { perSecond: 5, burst: 500 },
+}
 
 interface SessionRouteParts extends Pick<Platform, 'clock'> {
   readonly sessions: Sessions
@@ -43,29 +46,31 @@ interface SessionRouteParts extends Pick<Platform, 'clock'> {
 
 export function sessionRoutes(app: FastifyInstance, { sessions, open, provider, clock }: SessionRouteParts): void {
   const on = serve(app)
-  const pace = bucket({ ...beginnings, clock })
+  const pace = strangers({ ...beginnings, clock })
   /** @throws Problem throttled */
-  const demandPace = (ip: string): void => {
-    const waitMs = pace.take(sourceOf(ip))
-    if (waitMs > 0) throw new Problem('throttled', 'Too many sign-ins were begun. Please wait a moment.', undefined, waitMs / 1000)
+  const demandPace = async ({ caller, ip }: CallContext): Promise<void> => {
+    const { waitMs, isOfAll } = pace(ip)
+    if (waitMs === 0) return
+    const problem = new Problem('throttled', 'Too many sign-ins were begun. Please wait a moment.', undefined, waitMs / 1000)
+    throw isOfAll ? await sessions.refused(caller, problem, { person: undefined, ip }) : problem
   }
   const answerOf = <T extends Started>({ deviceCookie, ...answer }: T, header: (name: string, value: string) => void) => {
     header('set-cookie', deviceCookie)
     return answer
   }
   // Sign-ins wait in the hashing queue, so they don't count against the limit of concurrent requests.
-  serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, header, ...from }) =>
-    answerOf(await sessions.signIn(caller, { ...body, ...from }), header),
-  )
-  on(authorizePasskeyBegin, async ({ ip }) => {
-    demandPace(ip)
+  serve(app, { hasOwnQueue: true })(authorize, async (call) => answerOf(await sessions.signIn(call.caller, call.body, call, call.signal), call.header))
+  app.addHook('preClose', async () => sessions.release())
+  app.addHook('onClose', () => sessions.close())
+  on(authorizePasskeyBegin, async (call) => {
+    await demandPace(call)
     return sessions.beginPasskey()
   })
   on(authorizePasskey, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithPasskey(caller, body, from), header))
-  on(authorizeProvider, async ({ body, ip, cookies, isEncrypted, header }) => {
-    demandPace(ip)
-    const { url, cookie } = await provider.begin({ cookies, isEncrypted, returnTo: body.return_to })
-    header('set-cookie', cookie)
+  on(authorizeProvider, async (call) => {
+    await demandPace(call)
+    const { url, cookie } = await provider.begin({ cookies: call.cookies, isEncrypted: call.isEncrypted, returnTo: call.body.return_to })
+    call.header('set-cookie', cookie)
     return { url }
   })
   on(authorizeProviderFinish, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithProvider(caller, body, from), header))

@@ -3,7 +3,7 @@
  * account with a second factor also needs a code; a passkey is both factors, and a provider vouches for its users.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type ErrorCode, Problem } from '#contract/errors.ts'
+import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { PasskeyAnswer } from '#contract/people/passkeys.ts'
 import type { ProviderAnswer } from '#contract/people/sign-in.ts'
@@ -11,7 +11,6 @@ import { type Role, scopesOf } from '#contract/permissions.ts'
 import { type authorize, sessionLifetimeSeconds, type SignInMethod, type User } from '#contract/sessions.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import { bucket } from '../../http/limits.ts'
 import type { CallContext } from '../../http/serve.ts'
 import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
@@ -19,15 +18,15 @@ import type { Identities } from '../users/identities.ts'
 import type { Users } from '../users/users.ts'
 import type { Devices } from './devices.ts'
 import type { OpenSessions, Rights } from './open-sessions.ts'
-import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
 import type { Provider } from './provider/provider.ts'
 import type { Passkeys } from './second-factor/passkeys.ts'
+import { type Refused, refusedSignIns } from './refused.ts'
 import { hasFactor, type SecondFactors, WrongCode } from './second-factor/second-factor.ts'
 import * as store from './store.ts'
 import type { Throttle } from './throttle.ts'
 import { hashOf } from './token-hash.ts'
 import type { Tokens } from './tokens.ts'
-import type { Source } from './turns.ts'
+import { passwordTries } from './tries.ts'
 
 export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'record' | 'config'> {
   readonly users: Users
@@ -47,7 +46,6 @@ export interface SessionParts extends Pick<Platform, 'db' | 'clock' | 'log' | 'r
 export type IssueFor = Rights & { id: string; expires_at: Date; person_id: string; email: string }
 /** Where a sign-in comes from. */
 export type From = Pick<CallContext, 'ip' | 'userAgent' | 'cookies' | 'isEncrypted'>
-type Named = { id: string; email: string } | undefined
 type Somebody = { id: string; email: string; name: string; role: Role; disabled_at: Date | null }
 /** `deviceCookie`: the `Set-Cookie` that makes the device known. */
 export interface Started {
@@ -63,49 +61,15 @@ const tooManyTries = (waitMs: number) => new Problem('throttled', 'Too many trie
 
 export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Promise<string>) {
   const { db, clock, log, record, config, users, identities, throttle, devices, secondFactors, passkeys, provider } = parts
-  const audit = (caller: Caller, person: Named, result: ErrorCode, more?: { since: number }) =>
-    inTransaction(db, (tx) =>
-      record(tx, caller, {
-        action: 'session.refused',
-        target: person ? { kind: 'user', id: person.id, name: person.email } : { kind: 'user', id: 'unknown' },
-        result,
-        ...(more && { after: { tries_not_listed: more.since } }),
-      }),
-    )
-
-  // Refused attempts must not fill the audit log: some get no entry, and the next entry contains their number.
-  const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
-  const ofAll = bucket({ perSecond: 1, burst: 60, clock })
-  let notListed = 0
-  const auditThrottled = async (caller: Caller, person: Named, ip: string): Promise<void> => {
-    if (ofOne.take(`${sourceOf(ip)} ${person?.id ?? ''}`) > 0 || ofAll.take('') > 0) {
-      notListed += 1
-      return
-    }
-    const since = notListed
-    notListed = 0
-    await audit(caller, person, 'throttled', { since })
-  }
+  const tries = passwordTries(parts)
+  const refusals = refusedSignIns(parts)
 
   /** Audits a refusal and returns the Problem to throw. */
-  const refused = async (caller: Caller, person: Named, ip: string, problem: Problem): Promise<Problem> => {
-    log.info('session.refused', { ip, code: problem.code, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
-    await audit(caller, person, problem.code)
+  const refused = async (caller: Caller, problem: Problem, about: Omit<Refused, 'caller' | 'result'>): Promise<Problem> => {
+    const { code } = problem
+    if (code !== 'throttled') log.info('session.refused', { ip: about.ip, code, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
+    await refusals.note({ caller, result: code, ...about })
     return problem
-  }
-
-  /** One attempt at an account's password; must be called inside of `inTurn`. If `verdict` is missing, the throttle has refused the attempt. */
-  const tryPassword = async (email: string, password: string, source: string) => {
-    const person = await users.forSignIn(email)
-    const { waitMs, attempt } = await throttle.begin(email, source)
-    if (attempt === undefined) return { person, waitMs, verdict: undefined, rehashed: undefined }
-    try {
-      const verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash)
-      return { person, waitMs, verdict, rehashed: verdict.outdated ? await hashNow(password) : undefined }
-    } catch (error) {
-      await throttle.forget(attempt)
-      throw error
-    }
   }
 
   interface How {
@@ -160,23 +124,32 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
   }
 
   return {
+    refused,
+    /** Answers all refusals that are held back, because the program stops. */
+    release: () => tries.release(),
+    /** Records the refusals that were only counted until now. */
+    close: refusals.close,
+
     /**
+     * @param signal ends the wait for a turn, because the client has disconnected
      * @throws Problem invalid_credentials, with the same response and timing for an unknown email and a wrong password; second_factor_needed; throttled,
      * with the time to wait
      */
-    async signIn(caller: Caller, { email, password, code, ...from }: Input<typeof authorize>['body'] & From): Promise<Started> {
+    async signIn(caller: Caller, { email, password, code }: Input<typeof authorize>['body'], from: From, signal: AbortSignal): Promise<Started> {
       demandLocal()
       const { ip, cookies } = from
       const device = await devices.known(cookies, email)
-      const who: Source = device === undefined ? { source: sourceOf(ip) } : { source: `device ${device}`, isKnown: true }
-      const { person, waitMs, verdict, rehashed } = await inTurn(who, () => tryPassword(email, password, who.source))
-      if (!verdict) {
-        await auditThrottled(caller, person, ip)
-        throw tooManyTries(waitMs)
+      const source = device === undefined ? sourceOf(ip) : `device ${device}`
+      const { person, waitMs, verdict, rehashed, hold } = await tries.take({ email, password, source, isKnown: device !== undefined, signal })
+      const refuse = async (problem: Problem): Promise<Problem> => {
+        await refused(caller, problem, { person, ip, device })
+        await hold()
+        return problem
       }
-      if (!person || !verdict.right || person.disabled_at)
-        throw await refused(caller, person, ip, new Problem('invalid_credentials', 'Invalid email or password'))
-      await throttle.succeed(email, who.source)
+      if (!verdict) throw await refuse(tooManyTries(waitMs))
+      if (!person || !verdict.right || person.disabled_at) throw await refuse(new Problem('invalid_credentials', 'Invalid email or password'))
+      await throttle.succeed(email, source)
+      await tries.holdRight(person.id, hold)
       const factors = await secondFactors.of(person.id)
       if (!hasFactor(factors)) return start(caller, person, from, { method: 'password', hasSecondFactor: false, rehashed })
       if (code === undefined) {
@@ -186,10 +159,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       // Guesses of codes slow down the account, whatever their source: only somebody who knows the password gets here, so no stranger can lock the user out.
       const guesser = device === undefined ? `second factor of ${person.id}` : `second factor on device ${device}`
       const tried = await throttle.begin(email, guesser)
-      if (tried.attempt === undefined) {
-        await auditThrottled(caller, person, ip)
-        throw tooManyTries(tried.waitMs)
-      }
+      if (tried.attempt === undefined) throw await refuse(tooManyTries(tried.waitMs))
       try {
         const inside = async (tx: Tx, me: Caller) => {
           await secondFactors.spend(tx, me, person, code)
@@ -197,7 +167,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
         }
         return await start(caller, person, from, { method: 'password', hasSecondFactor: true, rehashed, inside })
       } catch (error) {
-        if (error instanceof WrongCode) throw await refused(caller, person, ip, new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
+        if (error instanceof WrongCode) throw await refuse(new Problem('invalid_credentials', wrongCode, { code: wrongCode }))
         await throttle.forget(tried.attempt)
         throw error
       }
@@ -208,7 +178,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       demandLocal()
       const personId = await passkeys.check(answer)
       const person = personId === undefined ? undefined : await users.byId(personId)
-      if (!person || person.disabled_at) throw await refused(caller, person, from.ip, new Problem('invalid_credentials', unknownPasskey))
+      if (!person || person.disabled_at) throw await refused(caller, new Problem('invalid_credentials', unknownPasskey), { person, ip: from.ip })
       return start(caller, person, from, { method: 'passkey', hasSecondFactor: true })
     },
 
@@ -227,7 +197,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       } catch (error) {
         // Anybody can send answers to sign-ins that nobody began, and must not fill the audit log with them.
         if (!(error instanceof Problem) || error.code === 'challenge_over') throw error
-        throw await refused(caller, undefined, from.ip, error)
+        throw await refused(caller, error, { person: undefined, ip: from.ip })
       }
     },
   }

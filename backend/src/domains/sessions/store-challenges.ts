@@ -5,8 +5,19 @@ import type { Tables } from '../../db/tables.gen.ts'
 
 export type ChallengeRow = Selectable<Tables['sign_in_challenge']>
 
-export const insert = async (db: Db, challenge: Omit<Insertable<Tables['sign_in_challenge']>, 'id'>): Promise<string> =>
-  (await db.insertInto('sign_in_challenge').values(challenge).returning('id').executeTakeFirstOrThrow()).id
+/** Expired challenges that a new one removes. So the table holds about as many as are begun until they expire, whatever an attack sends. */
+const removedAtOnce = 5
+
+/** Stores a challenge, and removes some that have expired. */
+export async function insert(db: Db, challenge: Omit<Insertable<Tables['sign_in_challenge']>, 'id'>, now: Date): Promise<string> {
+  await db
+    .deleteFrom('sign_in_challenge')
+    .where('id', 'in', (e) =>
+      e.selectFrom('sign_in_challenge').select('id').where('expires_at', '<=', now).orderBy('expires_at').limit(removedAtOnce).forUpdate().skipLocked(),
+    )
+    .execute()
+  return (await db.insertInto('sign_in_challenge').values(challenge).returning('id').executeTakeFirstOrThrow()).id
+}
 
 /** Deletes a challenge and returns it, so that of concurrent answers only one gets it. An expired challenge is deleted too, but not returned. */
 export async function spend(

@@ -142,19 +142,28 @@ test('an IPv6 /64 counts as one address', async () => {
 
 test('throttled sign-ins are counted without filling the audit log', async () => {
   const backend = await startBackend()
-  const admin = await backend.signIn()
   const { email } = await backend.signIn()
   const attempt = () => backend.call(authorize, { body: { email, password: wrong } })
   for (let n = 0; n < 5; n++) await attempt()
+  const firstAt = new Date(backend.clock.now()).toISOString()
   for (let n = 0; n < 60; n++) expect((await attempt()).status).toBe(429)
   backend.clock.advance(61_000)
   await passes(backend, 61_000)
   expect((await attempt()).status).toBe(401)
   expect((await attempt()).status).toBe(429)
-  await backend.publish()
-  const { items } = (await admin.call(auditList, { query: { action: 'session.refused', per_page: 1000 } })).answer!
-  expect(items.filter((entry) => entry.result === 'invalid_credentials')).toHaveLength(6)
-  expect(items.filter((entry) => entry.result === 'throttled').map((entry) => entry.after)).toEqual([{ tries_not_listed: 59 }, { tries_not_listed: 0 }])
+  const lastAt = new Date(backend.clock.now()).toISOString()
+  backend.clock.advance(10 * 60_000)
+  // The access token has expired.
+  const reader = await backend.signIn()
+  const listed = async (result: string) => {
+    await backend.publish()
+    const { items } = (await reader.call(auditList, { query: { action: 'session.refused', per_page: 1000 } })).answer!
+    return items.filter((entry) => entry.result === result)
+  }
+  await expect.poll(async () => (await listed('throttled')).length).toBe(2)
+  expect(await listed('invalid_credentials')).toHaveLength(6)
+  // The newest entry is first: of the 61 throttled tries, the first one has an entry of its own.
+  expect((await listed('throttled')).map((entry) => entry.after)).toEqual([{ count: 60, first_at: firstAt, last_at: lastAt, addresses: 1 }, null])
 })
 
 test('only a trusted proxy can set the address of a client', async () => {

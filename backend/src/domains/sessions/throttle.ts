@@ -9,7 +9,8 @@ import { type Db, inTransaction, lock, type Tx } from '../../db/db.ts'
 
 export type Throttle = ReturnType<typeof throttle>
 
-const freeFailures = 5
+/** Failures of a source at an account without a delay. */
+export const freeFailures = 5
 const pairWindowMs = 15 * 60_000
 const firstDelayMs = 30_000
 const longestDelayMs = 15 * 60_000
@@ -25,6 +26,15 @@ const now = sql<Date>`clock_timestamp()`
 const notLater = sql<Date>`clock_timestamp() + interval '1 second'`
 const agoMs = (ms: number) => sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 const ageMs = (at: ReturnType<typeof sql>) => sql<number | null>`(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`
+
+/** Attempts that one new attempt removes if they no longer count. So the table holds about as many as are checked in 15 minutes, whatever an attack sends. */
+const removedAtOnce = 5
+const removeSome = (tx: Tx) =>
+  tx
+    .deleteFrom('sign_in_failure')
+    .where('id', 'in', (e) => e.selectFrom('sign_in_failure').select('id').orderBy('id').limit(removedAtOnce).forUpdate().skipLocked())
+    .where('at', '<', agoMs(pairWindowMs))
+    .execute()
 
 export function throttle({ db }: { db: Db }) {
   const pairWaitMs = async (tx: Tx, email: string, source: string): Promise<number> => {
@@ -61,6 +71,7 @@ export function throttle({ db }: { db: Db }) {
         const waitMs = Math.max(await pairWaitMs(tx, email, source), await sourceWaitMs(tx, source))
         if (waitMs > 0) return { waitMs, attempt: undefined }
         const { id } = await tx.insertInto('sign_in_failure').values({ email, source, at: now }).returning('id').executeTakeFirstOrThrow()
+        await removeSome(tx)
         return { waitMs: 0, attempt: id }
       }),
     /** Called after a correct password: removes the source's attempts at this account, including the current one. */

@@ -1,11 +1,11 @@
 /**
- * Decides whose password is hashed next. A hash takes a core some 20 ms and needs 19 MiB, so few run at once, and many guessing clients must not lock out
- * everybody else: known devices go first, then the source with the fewest requests in the last minutes. Of requests with equal rank, the oldest and the
- * newest are served alternately: if very many come at once, some are then served quickly instead of all waiting long.
+ * Decides whose password is hashed next. A hash takes a core some 20 ms and needs 19 MiB, so few run at once, and clients that guess must not keep the others
+ * waiting, even if each guess comes from another address. So requests wait in lanes: see `laneNames`. A higher lane is served first, but after some turns in a
+ * row one turn goes to a lower lane, and the lower lanes never hold all places. Decision 019 has the reasons.
  */
-import { performance } from 'node:perf_hooks'
+import { crowded } from './crowded.ts'
 
-/** Too many requests wait already, or this request has waited too long. */
+/** Too many requests wait already, this request has waited too long, or its client has disconnected. */
 export class PasswordsBusy extends Error {
   override readonly name = 'PasswordsBusy'
   /** Whether the source itself has too many waiting requests. */
@@ -17,116 +17,103 @@ export class PasswordsBusy extends Error {
   }
 }
 
+/**
+ * `known`: known devices, signed-in users, and links that are valid. `returning`: a source that got a refusal for this account and came back. `stranger`: a source
+ * that is new for this account, as each guess from a fresh address is. `slowed`: a source with so many wrong passwords that the throttle slows it down.
+ */
+export const laneNames = ['known', 'returning', 'stranger', 'slowed'] as const
+export type Lane = (typeof laneNames)[number]
+
 export interface Source {
-  /** Turns are distributed among sources: an address, a /64 of IPv6, a device or a signed-in person. */
+  readonly lane: Lane
+  /** The account that the request names. In a crowd, the account that the fewest requests name is served first. */
+  readonly account: string
+  /** An address, a /64 of IPv6, a device, a session or a link. */
   readonly source: string
-  /** The source is a device from which the account has signed in before. */
-  readonly isKnown?: boolean
 }
+
+/** A request of a signed-in user, or with a valid link. @param by the session or link */
+export const vouched = (by: string): Source => ({ lane: 'known', account: by, source: by })
 
 export interface TurnLimits {
   readonly atOnce: number
-  /** Maximum number of waiting requests of all sources; past this limit the request that would be served last is refused. */
+  /** Maximum number of places that strangers and slowed sources hold together, so that a place is free for all others. */
+  readonly atOnceOfStrangers: number
+  /** Maximum number of requests that wait in a lane; past this limit the one that would be served last is refused. */
   readonly mostWaiting: number
-  /** Maximum number of waiting requests of one source. */
-  readonly mostOfOne: number
+  /** Maximum number of waiting requests of one source, and of one source for one account. Many users may share an address. */
+  readonly mostOfSource: number
+  readonly mostOfPair: number
   readonly longestWaitMs: number
 }
 
-/** Length of a counting window. The current and the previous window count, so a request counts for one to two windows. */
-const rememberedMs = 5 * 60_000
-const mostRemembered = 10_000
-/** Added to the ranks of unknown devices; more than the number of requests that a source can make in the remembered time. */
-const afterKnown = 1_000_000_000
+/** After this number of turns that went to higher lanes, a turn goes to the lower lane. */
+const patience = 3
 
-interface Waiting {
-  readonly source: string
-  /** A lower rank goes first. Each request gets its rank on arrival, from the number of requests that its source has made recently. */
-  readonly rank: number
+interface Waiting extends Source {
   readonly go: () => void
   readonly refuse: () => void
 }
 
-export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLimits) {
+export function turns({ atOnce, atOnceOfStrangers, mostWaiting, mostOfSource, mostOfPair, longestWaitMs }: TurnLimits) {
   let free = atOnce
-  /** Waiting requests in the order of arrival. */
-  let line: Waiting[] = []
-  let isNewestNext = false
-  let lately = new Map<string, number>()
-  let before = new Map<string, number>()
-  let since = performance.now()
+  let strangers = 0
+  /** `passed`: turns that went to higher lanes while a request waited here. */
+  const lanes = laneNames.map((name) => ({ name, isOfStrangers: name === 'stranger' || name === 'slowed', line: crowded<Waiting>(), passed: 0 }))
+  const laneOf = (source: Source) => lanes.find(({ name }) => name === source.lane)!
 
-  /** Counts a request of the source. Returns the number of its recent requests before this one. */
-  const ask = (source: string): number => {
-    const times = (lately.get(source) ?? 0) + (before.get(source) ?? 0)
-    lately.set(source, (lately.get(source) ?? 0) + 1)
-    if (lately.size >= mostRemembered || performance.now() - since >= rememberedMs) {
-      before = lately
-      lately = new Map()
-      since = performance.now()
-    }
-    return times
-  }
-  const equals = (better: (a: number, b: number) => boolean): Waiting[] => {
-    let found: Waiting[] = []
-    let best: number | undefined
-    for (const one of line) {
-      if (best !== undefined && !better(one.rank, best) && one.rank !== best) continue
-      if (one.rank !== best) found = []
-      best = one.rank
-      found.push(one)
-    }
-    return found
-  }
-  const leave = (one: Waiting) => {
-    line = line.filter((other) => other !== one)
-  }
   const next = (): void => {
-    if (free === 0 || line.length === 0) return
-    const first = equals((a, b) => a < b)
-    const one = (isNewestNext ? first.at(-1) : first[0])!
-    isNewestNext = !isNewestNext
-    leave(one)
+    if (free === 0) return
+    const waiting = lanes.filter(({ line, isOfStrangers }) => line.size > 0 && !(isOfStrangers && strangers >= atOnceOfStrangers))
+    const lane = waiting.find(({ passed }) => passed >= patience) ?? waiting[0]
+    if (!lane) return
+    for (const lower of waiting.slice(waiting.indexOf(lane) + 1)) lower.passed += 1
+    lane.passed = 0
     free -= 1
-    one.go()
+    if (lane.isOfStrangers) strangers += 1
+    lane.line.take()!.go()
   }
-  const enter = (source: string, isKnown: boolean): Promise<void> =>
+  const enter = (from: Source, signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
-      const rank = (isKnown ? 0 : afterKnown) + ask(source)
-      if (line.filter((one) => one.source === source).length >= mostOfOne) return reject(new PasswordsBusy(true))
-      if (line.length >= mostWaiting) {
-        // Requests are taken from both ends of the queue, so the one in the middle would wait longest.
-        const last = equals((a, b) => a > b)
-        const hopeless = last[Math.floor(last.length / 2)]!
-        if (hopeless.rank < rank) return reject(new PasswordsBusy(false))
-        hopeless.refuse()
+      const { line } = laneOf(from)
+      if (signal?.aborted) return reject(new PasswordsBusy(false))
+      if (line.count(({ source }) => source === from.source) >= mostOfSource) return reject(new PasswordsBusy(true))
+      if (line.count(({ source, account }) => source === from.source && account === from.account) >= mostOfPair) return reject(new PasswordsBusy(true))
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', one.refuse)
       }
       const one: Waiting = {
-        source,
-        rank,
+        ...from,
         go: () => {
-          clearTimeout(timer)
+          done()
           resolve()
         },
         refuse: () => {
-          clearTimeout(timer)
-          leave(one)
+          done()
+          line.remove(one)
           reject(new PasswordsBusy(false))
         },
       }
       const timer = setTimeout(one.refuse, longestWaitMs)
-      line.push(one)
+      signal?.addEventListener('abort', one.refuse, { once: true })
+      line.add(one)
+      if (line.size > mostWaiting) line.last()!.refuse()
       return next()
     })
 
   return {
-    /** @throws PasswordsBusy if no turn came in time; `act` was not called then */
-    async take<T>({ source, isKnown = false }: Source, act: () => Promise<T>): Promise<T> {
-      await enter(source, isKnown)
+    /**
+     * @param signal ends the wait, because the client has disconnected
+     * @throws PasswordsBusy if no turn came in time; `act` was not called then
+     */
+    async take<T>(from: Source, act: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+      await enter(from, signal)
       try {
         return await act()
       } finally {
         free += 1
+        if (laneOf(from).isOfStrangers) strangers -= 1
         next()
       }
     },

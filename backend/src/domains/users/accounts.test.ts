@@ -197,6 +197,7 @@ test('guesses at the old password are slowed down, and do not block the user’s
 test.each([
   ['among the most common', '1Q2w3e4r5t6Y', 'This password is among the most common ones: choose another'],
   ['with the name of the email in it', 'my name is GRACE-h', 'Choose a password that does not contain the part of the email address before the @'],
+  ['with the name of the program in it', 'my SteelYard 2026', 'Choose a password that does not contain the name of this program'],
 ])('a password %s is refused', async (_what, password, sentence) => {
   const refused = await admin.call(userCreate, { body: { email: 'grace-h@example.com', name: 'Grace', role: 'viewer', password } })
   expect([refused.status, refused.problem?.fields]).toEqual([422, { password: sentence }])

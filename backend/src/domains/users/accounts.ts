@@ -24,8 +24,9 @@ import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
+import type { Invitations } from '../invitations/invitations.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { isOwnPassword } from '../sessions/own-password.ts'
+import { isOwnPassword, sessionSource } from '../sessions/own-password.ts'
 import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
 import type { SecondFactors } from '../sessions/second-factor/second-factor.ts'
 import { hashOf } from '../sessions/token-hash.ts'
@@ -58,9 +59,11 @@ interface AccountParts extends Platform {
   readonly open: OpenSessions
   readonly throttle: Throttle
   readonly secondFactors: SecondFactors
+  readonly users: Users
+  readonly invitations: Pick<Invitations, 'endOf'>
 }
 
-export function accounts({ db, clock, record, config, open, throttle, secondFactors }: AccountParts) {
+export function accounts({ db, clock, record, config, open, throttle, secondFactors, users, invitations }: AccountParts) {
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
 
@@ -70,6 +73,12 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
     const after = await store.update(tx, row.id, { password_hash }, now())
     await record(tx, caller, { action: `user.password_${how}`, target: target(row), event: { name: 'user.updated', version: after.version } })
     await open.endAll(tx, caller, row, `password_${how}`, but)
+  }
+
+  /** Ends the links that an administrator made, because whoever holds one of them could still become a user. */
+  const endLinksOf = async (tx: Tx, caller: Caller, row: Row): Promise<void> => {
+    await invitations.endOf(tx, caller, row.id)
+    for (const person of await store.removeResetsOf(tx, row.id)) await record(tx, caller, { action: 'user.password_reset_withdrawn', target: target(person) })
   }
 
   return {
@@ -92,6 +101,7 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
         const after = present(await store.whole(tx, id))
         await record(tx, caller, { action: 'user.updated', target: target(row), before, after, event: { version } })
         if (isDisabledAnew) await open.endAll(tx, caller, row, 'disabled')
+        if (isAdmin(row) && (isDisabledAnew || change.role !== undefined)) await endLinksOf(tx, caller, row)
         if (isDisabledAnew || change.role !== undefined) await open.rightsChanged(tx, id)
         return after
       }),
@@ -104,19 +114,22 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
         if (isAdmin(row)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
         await open.endAll(tx, caller, row, 'removed')
         await throttle.unlock(tx, row.email)
+        await endLinksOf(tx, caller, row)
         const before = present(await store.whole(tx, id))
         await record(tx, caller, { action: 'user.removed', target: target(row), before, event: { version: row.version } })
         await store.remove(tx, id)
         await open.rightsChanged(tx, id)
       }),
 
-    /** Creates a link with which the person can set a new password. @throws Problem not_found */
+    /** Creates a link with which the person can set a new password. @throws Problem not_found, forbidden */
     resetPassword: (caller: Caller, id: string): Promise<Answer<typeof userResetPassword>> =>
       inTransaction(db, async (tx) => {
+        await users.demandAdmin(tx, caller)
         const row = await locked(tx, id)
         const token = randomBytes(32).toString('base64url')
         const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
-        await store.putReset(tx, { person_id: id, hash: hashOf(token), created_at: now(), expires_at })
+        const offered_by = caller.kind === 'user' ? caller.userId : null
+        await store.putReset(tx, { person_id: id, hash: hashOf(token), offered_by, created_at: now(), expires_at })
         await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
         // Browsers don't send the fragment, so the token is in no log.
         return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
@@ -152,7 +165,7 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
       const found = await store.resetOf(db, hash, now())
       if (!found) throw linkOver()
       await demandGoodPassword(new_password, found.email, 'new_password')
-      const password_hash = await hashPassword(new_password, { source: `person ${found.id}` })
+      const password_hash = await hashPassword(new_password, `link of ${found.id}`)
       await inTransaction(db, async (tx) => {
         if (!(await store.spendReset(tx, hash))) throw linkOver()
         await throttle.unlock(tx, found.email)
@@ -168,8 +181,8 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
       const row = existing(await store.byId(db, caller.userId), 'user')
       await demandGoodPassword(new_password, row.email, 'new_password')
       const reason = 'This is not your password'
-      if (!(await isOwnPassword(throttle, row, password))) throw new Problem('invalid', reason, { password: reason })
-      const password_hash = await hashPassword(new_password, { source: `person ${caller.userId}` })
+      if (!(await isOwnPassword(throttle, caller, row, password))) throw new Problem('invalid', reason, { password: reason })
+      const password_hash = await hashPassword(new_password, sessionSource(caller))
       await inTransaction(db, (tx) => setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId))
     },
 

@@ -1,5 +1,5 @@
 /** SQL for users. Only this file and the SQL for sessions use the table. */
-import { type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { userList } from '#contract/users.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -95,11 +95,21 @@ export const putIdentity = (tx: Tx, identity: { issuer: string; subject: string;
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('person').where('id', '=', id).execute()
 
 /** Stores a link for a new password in place of the person's previous link. */
-export const putReset = (tx: Tx, reset: { person_id: string; hash: Buffer; created_at: Date; expires_at: Date }) =>
+export const putReset = (tx: Tx, reset: Insertable<Tables['password_reset']>) =>
   tx
     .insertInto('password_reset')
     .values(reset)
     .onConflict((c) => c.column('person_id').doUpdateSet(reset))
+    .execute()
+
+/** Removes the links that somebody made. Returns the people for whom they were. */
+export const removeResetsOf = (tx: Tx, makerId: string) =>
+  tx
+    .deleteFrom('password_reset')
+    .using('person')
+    .whereRef('person.id', '=', 'password_reset.person_id')
+    .where('offered_by', '=', makerId)
+    .returning(['person.id', 'person.email'])
     .execute()
 
 /** The person whose password a link can set; undefined if the link isn't valid (any more). */

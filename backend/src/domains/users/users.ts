@@ -8,6 +8,7 @@ import { inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts
 import type { Tables } from '../../db/tables.gen.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import { sessionSource } from '../sessions/own-password.ts'
 import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
 import * as store from './store.ts'
 
@@ -61,18 +62,28 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
     /** @throws Problem user_exists; invalid if the password is easily guessed */
     async create(caller: Caller, { password, ...user }: NewUser): Promise<Person> {
       if (password !== undefined) await demandGoodPassword(password, user.email, 'password')
-      const source = caller.kind === 'user' ? `person ${caller.userId}` : system.name
-      const password_hash = password === undefined ? null : await hashPassword(password, { source })
+      const by = caller.kind === 'user' ? sessionSource(caller) : system.name
+      const password_hash = password === undefined ? null : await hashPassword(password, by)
       return refusingTaken(() => inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash })))
     },
 
     insert,
 
+    /**
+     * Locks the administrators until the end of the transaction, as each change of one does first: so what the caller makes can't outlive a concurrent change of the
+     * caller's account. Does nothing for callers that are not users. @throws Problem forbidden unless the caller is an active administrator
+     */
+    async demandAdmin(tx: Tx, caller: Caller): Promise<void> {
+      if (caller.kind !== 'user') return
+      const admins = await store.lockAdmins(tx)
+      if (!admins.some(({ id }) => id === caller.userId)) throw new Problem('forbidden', 'You are no longer an administrator')
+    },
+
     /** Creates the first admin; undefined if there are users already. */
     async createFirst({ email, password, name }: { email: string; password: string; name?: string }): Promise<Person | undefined> {
       if ((await store.count(db)) > 0) return undefined
       await demandGoodPassword(password, email, 'password')
-      const password_hash = await hashPassword(password, { source: system.name })
+      const password_hash = await hashPassword(password, system.name)
       return inTransaction(db, async (tx) => {
         // Two processes may call this at the same time, and only one may create the user.
         await lock(tx, 'first user')

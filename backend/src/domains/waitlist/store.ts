@@ -19,6 +19,15 @@ export async function insert(tx: Tx, entry: { email: string; name: string; compa
   return row?.id
 }
 
+/** Number of all entries. */
+export const count = async (tx: Tx): Promise<number> =>
+  (
+    await tx
+      .selectFrom('waitlist_entry')
+      .select(sql<number>`count(*)::int`.as('n'))
+      .executeTakeFirstOrThrow()
+  ).n
+
 const status = sql<EntryRow['status']>`case when exists (select 1 from person p where p.email = waitlist_entry.email) then 'joined'
   when invited_at is not null then 'invited' else 'waiting' end`
 

@@ -1,30 +1,56 @@
-/** Visitors' requests for access. The response is the same for known and unknown emails; each source has a rate limit. */
+/** Visitors' requests for access. The response is the same for known and unknown emails. Each source has a rate limit, and all have one together. */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { type WaitlistEntry, waitlistInvite, waitlistJoin, waitlistList, waitlistRemove } from '#contract/people/invitations.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { AnonymousCaller } from '../../http/caller.ts'
-import { bucket } from '../../http/limits.ts'
+import { type StrangerLimits, strangers } from '../../http/load/strangers.ts'
 import { serve } from '../../http/serve.ts'
-import { sourceOf } from '../../network.ts'
 import type { Platform } from '../../platform.ts'
+import { repeated } from '../audit/repeated.ts'
 import type { Invitations } from '../invitations/invitations.ts'
 import * as store from './store.ts'
 
-const burst = 5
-const perSecond = 1 / 60
+const limits: StrangerLimits = {
+  ofSource: { perSecond: 1 / 60, burst: 5 },
+  inAll: { perSecond: 1 / 60, burst: 100 },
+  reserve: { perSecond: 1 / 60, burst: 100 },
+}
+/** Requests that wait for an administrator. Past this limit nobody can join, until some are invited or removed. */
+const mostEntries = 20_000
+/** Entries of the audit log that say how many requests were refused. */
+const refusedEntries = { windowMs: 60 * 60_000, burst: 5, perHour: 5 } as const
 
 const nobody = () => new Problem('not_found', 'There is no such entry on the waitlist')
 
-export function waitlistRoutes(app: FastifyInstance, { db, clock, record, invitations }: Platform & { invitations: Invitations }): void {
+export function waitlistRoutes(app: FastifyInstance, { db, clock, log, record, invitations }: Platform & { invitations: Invitations }): void {
   const on = serve(app)
-  const pace = bucket({ perSecond, burst, clock })
+  const pace = strangers({ ...limits, clock })
+  const refused = repeated<AnonymousCaller>(
+    {
+      db,
+      clock,
+      log,
+      async write(tx, batch) {
+        for (const { item, several } of batch)
+          await record(tx, item, { action: 'waitlist.refused', target: { kind: 'waitlist', id: 'all' }, result: 'throttled', after: { count: 1, ...several } })
+      },
+      merged: (item) => item,
+      groupOf: () => '',
+    },
+    refusedEntries,
+  )
+  app.addHook('onClose', () => refused.close())
 
   on(waitlistJoin, async ({ caller, body, ip }) => {
-    const waitMs = pace.take(sourceOf(ip))
-    if (waitMs > 0) throw new Problem('throttled', 'Too many requests. Please wait a moment.', undefined, waitMs / 1000)
     const by: AnonymousCaller = { kind: 'anonymous', ip, requestId: caller.kind === 'system' ? '' : caller.requestId }
+    const { waitMs, isOfAll } = pace(ip)
+    if (isOfAll) await refused.note('', by, { ip })
+    if (waitMs > 0) throw new Problem('throttled', 'Too many requests. Please wait a moment.', undefined, waitMs / 1000)
     await inTransaction(db, async (tx) => {
+      // Concurrent requests may pass the limit by their number.
+      if ((await store.count(tx)) >= mostEntries)
+        throw new Problem('unavailable', 'The waitlist is full at the moment. Please try again later.', undefined, 3600)
       const id = await store.insert(tx, body, new Date(clock.now()))
       if (id !== undefined) await record(tx, by, { action: 'waitlist.joined', target: { kind: 'waitlist', id }, event: { name: 'waitlist.created' } })
     })
