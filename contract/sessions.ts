@@ -31,9 +31,13 @@ export const newPassword = z
 /** A local part of an email with at least this length must not occur in the password. */
 const shortestNameInPassword = 4
 
-/** Whether a password doesn't contain the email's local part. The backend also checks it against common passwords. */
+/** Must not occur in a password either. */
+const productName = 'steelyard'
+
+/** Whether a password doesn't contain the email's local part or the program's name. The backend also checks it against common passwords. */
 export function mayBePassword(password: string, email: string): Verdict {
   const name = email.split('@', 1)[0]!.toLowerCase()
+  if (password.toLowerCase().includes(productName)) return no('Choose a password that does not contain the name of this program')
   return name.length >= shortestNameInPassword && password.toLowerCase().includes(name)
     ? no('Choose a password that does not contain the part of the email address before the @')
     : yes

@@ -19,9 +19,9 @@ export class WrongCode extends Error {
   override readonly name = 'WrongCode'
 }
 
-/** Without characters that look alike. 16 of them have 79 bits. */
+/** Without characters that look alike. 24 of them have 118 bits; with 112 or more, a hash without stretching protects them (OWASP ASVS 5.0, 6.5.2). */
 const alphabet = '23456789abcdefghjkmnpqrstuvwxyz'
-const recoveryLength = 16
+const recoveryLength = 24
 const newRecoveryCode = (): string => Array.from({ length: recoveryLength }, () => alphabet[randomInt(alphabet.length)]!).join('')
 const shown = (code: string): string => code.match(/.{4}/g)!.join('-')
 
