@@ -1,8 +1,8 @@
-// Starts Steelyard on a machine that has only Node.js 20 or newer and npm: installs the packages of the lockfile, builds the console and the command line
+// Starts Steelyard on a machine that has only Node.js 20 or newer and npm: installs the packages that starting needs, builds the console and the command line
 // if their sources changed, then runs the program with the Node.js that is pinned in package.json. The machine's own Node.js runs this file,
-// so it is plain JavaScript.
+// so it is plain JavaScript. `--install` only installs, `--build` installs and builds; with `--tools` they also install what tests, lint and generating need.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hashOf, hashOfConsole } from './tools/sources.mjs'
@@ -10,7 +10,7 @@ import { hashOf, hashOfConsole } from './tools/sources.mjs'
 const home = dirname(fileURLToPath(import.meta.url))
 process.chdir(home)
 const given = process.argv.slice(2)
-const mode = ['--serve', '--dev', '--build'].find((m) => given.includes(m))
+const mode = ['--serve', '--dev', '--build', '--install'].find((m) => given.includes(m))
 const stamps = join('node_modules', '.steelyard')
 const say = (text) => process.stderr.write(`${text}\n`)
 
@@ -63,19 +63,39 @@ async function step(title, command, args) {
   say(`${title}: ${((Date.now() - began) / 1000).toFixed(1)} s`)
 }
 
+/** Parts of packages that nothing here reads. Without them the installation is 110 MB smaller. */
+const unneeded = [
+  // C headers of Node.js and of its OpenSSL, for native code that is compiled on this machine.
+  /^node-[^/]+\/include$/,
+  // The same flags as components, as text and as squares.
+  /^country-flag-icons\/(?:react|string|1x1)$/,
+  // Source maps.
+  /\.(?:[cm]?[jt]s|css)\.map$/,
+]
+function removeUnneeded(folder = '') {
+  const path = join('node_modules', folder)
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const name = `${folder}${entry.name}`
+    if (unneeded.some((part) => part.test(name))) rmSync(join(path, entry.name), { recursive: true, force: true })
+    else if (entry.isDirectory()) removeUnneeded(`${name}/`)
+  }
+}
+
 const lock = hashOf(['package-lock.json', '.npmrc'])
-if (stampOf('installed') !== lock) {
-  rmSync(join(stamps, 'installed'), { force: true })
-  // The build needs the development packages, which npm leaves out if NODE_ENV is `production`.
-  await step('Installing packages (once, about half a minute)', 'npm', [
-    'ci',
-    '--include=dev',
-    '--ignore-scripts',
-    '--prefer-offline',
-    '--no-audit',
-    '--no-fund',
-  ])
+const common = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+const isInstalled = stampOf('installed') === lock
+/** Tools that are here stay here when the lockfile changes. */
+const hasTools = existsSync('node_modules/vitest/package.json')
+const wantsTools = given.includes('--tools')
+if (!isInstalled || (wantsTools && stampOf('tools') !== lock)) {
+  for (const name of ['installed', 'tools']) rmSync(join(stamps, name), { force: true })
+  const withTools = wantsTools || hasTools
+  // npm leaves out the development packages, the tools, if NODE_ENV is `production`. `npm ci` would install everything again only to add them.
+  if (isInstalled) await step('Installing the tools for tests (once)', 'npm', ['install', '--no-save', '--include=dev', ...common])
+  else await step('Installing packages (once, about half a minute)', 'npm', ['ci', withTools ? '--include=dev' : '--omit=dev', ...common])
+  removeUnneeded()
   stamp('installed', lock)
+  if (withTools) stamp('tools', lock)
 }
 
 const node = join(home, 'node_modules', '.bin', 'node')
@@ -85,9 +105,11 @@ process.env.NODE_COMPILE_CACHE ??= join(home, stamps, 'compiled')
 // keep their own pages, which go back to the system with them (mallopt(3)).
 const { nodeFlags, environment } = JSON.parse(readFileSync('package.json', 'utf8')).config
 if (!existsSync(node)) {
-  say(`No Node.js 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
+  say(`No Node.js 26 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
   process.exit(1)
 }
+
+if (mode === '--install') process.exit(0)
 
 if (mode !== '--dev') {
   const sources = hashOfConsole(process.env)

@@ -2,7 +2,6 @@
  * Bundles the program to JavaScript in backend/dist: main.js with its pieces, the program's threads, and the migrations.
  * One file instead of a thousand modules starts sooner and takes less memory (docs/decisions/012-bundled-program.md).
  */
-import { realpathSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,7 +67,7 @@ export async function buildProgram(): Promise<void> {
       ssr: true,
       outDir,
       emptyOutDir: true,
-      target: 'node24',
+      target: 'node26',
       copyPublicDir: false,
       rolldownOptions: {
         input: { main: at('src/main.ts') },
@@ -82,5 +81,4 @@ export async function buildProgram(): Promise<void> {
 /** The name that vitest calls before the browser tests, which run the program as users do. */
 export { buildProgram as setup }
 
-// Replaces `import.meta.main`, which the oldest pinned Node.js lacks.
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildProgram()
+if (import.meta.main) await buildProgram()

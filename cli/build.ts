@@ -2,7 +2,6 @@
  * Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node.js 20 and newer without dependencies. Steelyard serves it at /cli, compressed
  * if the client accepts gzip.
  */
-import { realpathSync } from 'node:fs'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -33,5 +32,4 @@ export async function buildClient(outDir: string): Promise<void> {
   await writeFile(`${file}.gz`, await promisify(gzip)(await readFile(file), { level: 9 }))
 }
 
-// Replaces `import.meta.main`, which the oldest supported Node.js lacks.
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildClient(at('dist'))
+if (import.meta.main) await buildClient(at('dist'))

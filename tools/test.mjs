@@ -74,7 +74,7 @@ function skip(name, install) {
   rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, ''])
 }
 
-const prepared = spawnSync(process.execPath, ['start.mjs', '--build'], { stdio: 'inherit' })
+const prepared = spawnSync(process.execPath, ['start.mjs', '--build', '--tools'], { stdio: 'inherit' })
 if (prepared.status !== 0) process.exit(1)
 const node = 'node_modules/.bin/node'
 const vitest = (...args) => ['node_modules/vitest/vitest.mjs', 'run', ...args]

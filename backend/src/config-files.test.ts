@@ -24,7 +24,7 @@ const problems = (environment: Record<string, string>): Promise<readonly string[
 
 test('if a setting names a bad file, the problem is reported under that setting, together with all other problems', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
-  const key = file('other.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+  const key = file('other.key', privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const { crt } = await createAuthority({ kind: 'p256', subject: { commonName: 'Test authority' }, now: new Date() })
   expect(
     await problems({ PORT: 'x', STEELYARD_TLS_CERT: 'nowhere.pem', STEELYARD_TLS_KEY: file('no.key', 'nonsense'), STEELYARD_SIMULATE: 'night.yaml' }),
@@ -42,7 +42,7 @@ test('if a setting names a bad file, the problem is reported under that setting,
 
 test('a TLS private key that other users of the machine can read is refused', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
-  const key = file('open.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+  const key = file('open.key', privateKey.export({ type: 'pkcs8', format: 'pem' }))
   chmodSync(key, 0o644)
   expect(await problems({ STEELYARD_TLS_CERT: file('open.crt', 'nonsense'), STEELYARD_TLS_KEY: key })).toContain(
     `STEELYARD_TLS_KEY names ${key}, which all users of this machine may access: chmod o= ${key}`,

@@ -25,14 +25,14 @@ const generate = promisify(generateKeyPair)
 export async function generateKey(kind: KeyKind): Promise<string> {
   if (kind === 'ed25519') {
     const { privateKey } = await generate('ed25519', {})
-    return relabel(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 'ED25519 PRIVATE KEY')
+    return relabel(privateKey.export({ type: 'pkcs8', format: 'pem' }), 'ED25519 PRIVATE KEY')
   }
   if (kind === 'p256') {
     const { privateKey } = await generate('ec', { namedCurve: 'prime256v1' })
-    return privateKey.export({ type: 'sec1', format: 'pem' }).toString()
+    return privateKey.export({ type: 'sec1', format: 'pem' })
   }
   const { privateKey } = await generate('rsa', { modulusLength: 4096 })
-  return privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+  return privateKey.export({ type: 'pkcs1', format: 'pem' })
 }
 
 /** Parses a private key with any label that Talos writes. Throws an Error for anything else. */

@@ -61,7 +61,7 @@ export async function startRawServer(
 ): Promise<TestServer> {
   return start(tls, (server) => {
     server.on('session', onSession)
-    server.on('stream', (stream, headers) => {
+    server.on('stream', (stream: ServerHttp2Stream, headers) => {
       stream.on('error', () => {})
       answer(stream, String(headers[':path']))
     })

@@ -2,7 +2,7 @@
  * The floor of a registration: plain Node that makes as many TLS handshakes and HTTP/2 requests with as many bytes, and does nothing else.
  * `serve PORT BYTES`: answers every request with so many bytes. `dial PORT CONNECTIONS REQUESTS`: makes the connections, 32 at a time, each with so many requests.
  */
-import { connect, createSecureServer } from 'node:http2'
+import { connect, createSecureServer, type ServerHttp2Stream } from 'node:http2'
 import { connect as connectTls, createSecureContext } from 'node:tls'
 import { once } from 'node:events'
 import { maintenanceIdentity } from '../../simulator/src/wire/maintenance-identity.ts'
@@ -16,7 +16,7 @@ if (role === 'serve') {
   const { crt: cert, key } = maintenanceIdentity(['127.0.0.1'], Date.now())
   const server = createSecureServer({ cert, key })
   server.on('session', (session) => session.on('error', () => undefined))
-  server.on('stream', (stream) => {
+  server.on('stream', (stream: ServerHttp2Stream) => {
     stream.resume()
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
     stream.once('wantTrailers', () => stream.sendTrailers(trailers))

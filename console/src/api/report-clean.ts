@@ -1,4 +1,4 @@
-import type { makeFetchTransport } from '@sentry/react'
+import type { makeFetchTransport } from '@sentry/browser'
 
 export type Envelope = Parameters<ReturnType<typeof makeFetchTransport>['send']>[0]
 

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { getClient } from '@sentry/react'
+import { getClient } from '@sentry/browser'
 import { expect, test, vi } from 'vitest'
 import packageFile from '../../../package.json' with { type: 'json' }
 

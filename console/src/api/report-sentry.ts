@@ -1,4 +1,4 @@
-import { browserTracingIntegration, captureException, init, makeFetchTransport, replayIntegration } from '@sentry/react'
+import { browserTracingIntegration, captureException, init, makeFetchTransport, replayIntegration } from '@sentry/browser'
 import { CallError } from './http.ts'
 import { cleanEnvelope } from './report-clean.ts'
 

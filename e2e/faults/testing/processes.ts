@@ -197,9 +197,9 @@ export function keysFile(): string {
   if (existsSync(file)) return file
   const pem = (type: 'ed25519' | 'ec' | 'rsa') => {
     if (type === 'ed25519')
-      return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY')
-    if (type === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' }).toString()
-    return generateKeyPairSync('rsa', { modulusLength: 4096 }).privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+      return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY')
+    if (type === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' })
+    return generateKeyPairSync('rsa', { modulusLength: 4096 }).privateKey.export({ type: 'pkcs1', format: 'pem' })
   }
   const keys = { os: pem('ed25519'), etcd: pem('ec'), k8s: pem('ec'), k8sAggregator: pem('ec'), k8sServiceAccount: pem('rsa') }
   const own = `${file}.${process.pid}`
