@@ -1,4 +1,4 @@
-// `npm test` runs all checks and suites one after another, then prints the time of each and a last line with the counts.
+// `npm test` runs all checks and suites one after another, then prints the time and the processor time of each, and a last line with the counts.
 // `npm run test:all` (`--all`) runs them in full: every point of a fault, every screen, long lives (`tools/testing/length.ts`).
 // A suite that needs a missing program is skipped by name, with the command that installs the program; with TEST_NOTHING_SKIPPED=1 a skip is a failure.
 // Plain JavaScript, because on a fresh clone the machine's own Node.js runs this file.
@@ -10,6 +10,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findTestBrowser } from './browsers.mjs'
 import { startPostgres, systemPostgres } from './postgres.mjs'
+import { processorTime } from './processor-time.mjs'
 import { registerRows, unshown } from './specification.mjs'
 import { filesForAllStatements, prepareAll } from './statements.mjs'
 
@@ -29,13 +30,20 @@ const total = { passed: 0, failed: 0, skipped: 0 }
 const passedTitles = []
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
 
+const processor = processorTime()
+/** Begins to measure a suite. The result is called at its end and returns both times as text. */
+function measure() {
+  const [began, used] = [Date.now(), processor?.seconds() ?? 0]
+  return () => [`${((Date.now() - began) / 1000).toFixed(1)} s`, processor ? `${(processor.seconds() - used).toFixed(1)} s` : '']
+}
+
 const isAsked = (name) => only.length === 0 || only.some((o) => name.includes(o))
 
 /** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. Returns the report of a vitest run. */
 function suite(name, command, args, env = {}) {
   if (!isAsked(name)) return null
   console.log(`\n── ${name}`)
-  const began = Date.now()
+  const times = measure()
   const report = join(reports, `${rows.length}.json`)
   const isVitest = args[0] === 'node_modules/vitest/vitest.mjs'
   const ran = spawnSync(command, isVitest ? [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : args, {
@@ -55,23 +63,23 @@ function suite(name, command, args, env = {}) {
   total.passed += passed
   total.failed += failed
   total.skipped += skipped
-  rows.push([name, failed > 0 ? 'failed' : 'passed', `${passed} passed, ${failed} failed, ${skipped} skipped`, `${((Date.now() - began) / 1000).toFixed(1)} s`])
+  rows.push([name, failed > 0 ? 'failed' : 'passed', `${passed} passed, ${failed} failed, ${skipped} skipped`, ...times()])
   return counted
 }
 
 /** Counts a check that isn't a command as one test, which failed if there are complaints. */
-function count(name, complaints, what, began) {
+function count(name, complaints, what, times = () => ['', '']) {
   const state = complaints.length > 0 ? 'failed' : 'passed'
   for (const complaint of complaints) failures.push(`${name}: ${complaint}`)
   total[state] += 1
-  rows.push([name, state, what, began === undefined ? '' : `${((Date.now() - began) / 1000).toFixed(1)} s`])
+  rows.push([name, state, what, ...times()])
 }
 
 function skip(name, install) {
   if (!isAsked(name)) return
   const failing = process.env.TEST_NOTHING_SKIPPED === '1'
   total[failing ? 'failed' : 'skipped'] += 1
-  rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, ''])
+  rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, '', ''])
 }
 
 const prepared = spawnSync(process.execPath, ['start.mjs', '--build', '--tools'], { stdio: 'inherit' })
@@ -118,9 +126,9 @@ if (process.env.TEST_DATABASE_URL) {
     }
     suite(name, node, vitest(...again), { TEST_DATABASE_URL: server.url })
     if (toPrepare.length > 0) {
-      const began = Date.now()
+      const times = measure()
       const refused = await prepareAll(server.url, toPrepare)
-      count(`statements on PostgreSQL ${postgres.version}`, refused, `${toPrepare.length} other statements parsed and planned`, began)
+      count(`statements on PostgreSQL ${postgres.version}`, refused, `${toPrepare.length} other statements parsed and planned`, times)
     }
     await server.stop()
   }
@@ -149,8 +157,13 @@ if (rows.length === 0) {
   console.log(`No suite has ${only.join(' or ')} in its name`)
   process.exit(2)
 }
-console.log('\n── time of each suite')
-for (const [name, state, what, time] of rows) console.log(`${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)}  ${what}`)
+console.log('\n── time and processor time of each suite')
+for (const [name, state, what, time, processorTime] of rows)
+  console.log(`${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)} ${processorTime.padStart(9)}  ${what}`)
+if (processor) {
+  const seconds = processor.seconds()
+  console.log(`Processor time, ${processor.how}: ${seconds.toFixed(0)} s, ${(seconds / 60).toFixed(1)} minutes (goal of npm test: at most 17)`)
+}
 for (const failure of failures) console.log(`failed   ${failure}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(total.failed > 0 ? 1 : 0)
