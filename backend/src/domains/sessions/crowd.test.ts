@@ -5,6 +5,7 @@ import { request } from 'node:http'
 import path from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { authorize } from '#contract/sessions.ts'
 import { defaultLimits } from '../../http/limits.ts'
 import { type SignedIn, startBackend } from '../../testing/backend.ts'
 import { watchTurns } from '../../testing/waiting.ts'
@@ -56,7 +57,9 @@ test('while 50 connections guess from fresh addresses, the right password after 
 
   const memoryBefore = process.memoryUsage().rss
   const longestTurnMs = watchTurns()
-  const guesser = fork(path.join(import.meta.dirname, 'testing/guesser.ts'), [url, victim.email, '50'], { execArgv: ['--disable-warning=ExperimentalWarning'] })
+  const guesser = fork(path.join(import.meta.dirname, 'testing/guesser.ts'), [url, victim.email, '50'], {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  })
   const answers: number[] = []
   guesser.on('message', (status: number) => void answers.push(status))
   await expect.poll(() => answers.length, { timeout: 30_000 }).toBeGreaterThan(50)
@@ -83,3 +86,20 @@ test('while 50 connections guess from fresh addresses, the right password after 
   expect(turnMs).toBeLessThan(200)
   expect(grownBytes).toBeLessThan(100 * 1024 * 1024)
 }, 180_000)
+
+test('the passwords of clients that disconnect are not checked, except the one whose turn it is', async () => {
+  const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' }, limits: defaultLimits })
+  const { email, password } = await backend.signIn()
+  const url = await backend.listen()
+  const guess = (n: number) =>
+    new Promise<void>((resolve) => {
+      const headers = { 'content-type': 'application/json', 'x-forwarded-for': `10.0.${n >> 8}.${n & 255}` }
+      const sent = request(`${url}/v1/authorize`, { method: 'POST', agent: false, headers })
+      sent.on('error', () => resolve())
+      sent.end(JSON.stringify({ email, password: 'not the password' }), () => setImmediate(() => sent.destroy(new Error('gone'))))
+    })
+  for (let n = 0; n < 200; n += 50) await Promise.all(Array.from({ length: 50 }, (_, i) => guess(n + i)))
+  expect((await backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': '192.0.2.1' } })).status).toBe(200)
+  const checked = await backend.platform.db.selectFrom('sign_in_failure').select('id').execute()
+  expect(checked.length).toBeLessThan(50)
+}, 60_000)

@@ -55,3 +55,14 @@ test('no refusal is held back longer than the limit, and not more refusals than 
   await new Promise(setImmediate)
   expect(full.answered).toHaveLength(6)
 })
+
+test('nobody waits for the refusal of a client that has disconnected', async () => {
+  const { slow, answered, hold } = holding()
+  await hold('first', 5)
+  const gone = new AbortController()
+  const leaving = Array.from({ length: 20 }, (_, n) => slow.hold(`gone ${n}`, 60_000, gone.signal))
+  gone.abort()
+  await Promise.all([...leaving, slow.hold('late', 60_000, gone.signal)])
+  await hold('waiting', 5)
+  expect(answered).toEqual(['first', 'waiting'])
+})

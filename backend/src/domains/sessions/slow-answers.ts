@@ -48,21 +48,31 @@ export function slowAnswers({ share, burstMs, longestMs, most }: SlowAnswerLimit
     )
   }
   return {
-    /** Resolves when a refusal may be answered. @param costMs how long its try held a place in the queue */
-    hold: (account: string, costMs: number): Promise<void> =>
+    /**
+     * Resolves when a refusal may be answered. @param costMs how long its try held a place in the queue
+     * @param signal ends the wait, because the client has disconnected; then others don't wait for this refusal
+     */
+    hold: (account: string, costMs: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve) => {
+        if (signal?.aborted) return resolve()
         if (held.size === 0 && nextAt <= performance.now()) {
           pay(costMs)
           return resolve()
+        }
+        const leave = () => {
+          held.remove(one)
+          one.go()
         }
         const one: Held = {
           account,
           costMs,
           go: () => {
             clearTimeout(late)
+            signal?.removeEventListener('abort', leave)
             resolve()
           },
         }
+        signal?.addEventListener('abort', leave, { once: true })
         const giveUp = () => {
           held.remove(one)
           answer(one)

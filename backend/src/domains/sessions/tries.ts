@@ -55,7 +55,7 @@ export function passwordTries({ users, throttle, clock }: Pick<Platform, 'clock'
       const lane = standing.laneOf(source, email, isKnown)
       let costMs = turnedAwayMs
       const hold = async (): Promise<void> => {
-        await paces[lane]?.hold(email, costMs)
+        await paces[lane]?.hold(email, costMs, signal)
         if (!signal.aborted) standing.answered(source, email)
       }
       const timed = async () => {
