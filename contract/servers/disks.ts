@@ -30,8 +30,13 @@ export type Disk = z.infer<typeof Disk>
 export type DiskFacts = Pick<Disk, 'id'> & { readonly [K in Exclude<keyof Disk, 'id' | 'io_size' | 'pretty_size'>]?: Disk[K] | null }
 
 export const emptyContent = 'empty'
+/** Content of a disk that was wiped since the server's last boot: the kernel still lists its old partitions. */
+const wipedContent = 'wiped'
 const unknownContent = 'not known'
 export const contentOf = ({ content }: Pick<DiskFacts, 'content'>): string => content ?? unknownContent
+
+/** Whether a disk holds nothing. */
+export const isBlank = (disk: Pick<DiskFacts, 'content'>): boolean => disk.content === emptyContent || disk.content === wipedContent
 
 /** Path of a disk, `/dev/nvme0n1`, from its id `nvme0n1` or its path. */
 export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
@@ -62,7 +67,7 @@ export function notByDefault(disk: DiskFacts): string | null {
 }
 
 /** Whether wiping the disk needs a confirmation: it has content, its content is unknown, or it is not a fixed disk. */
-const mustBeConfirmed = (disk: DiskFacts): boolean => contentOf(disk) !== emptyContent || mediaOf(disk) !== null
+const mustBeConfirmed = (disk: DiskFacts): boolean => !isBlank(disk) || mediaOf(disk) !== null
 
 const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
 
@@ -166,7 +171,7 @@ export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'ser
 
 /** "it holds ext4", "it is a USB disk, and it is empty" */
 export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'content'>): string {
-  const what = content === unknownContent ? 'its content is not known' : content === emptyContent ? 'it is empty' : `it holds ${content}`
+  const what = content === unknownContent ? 'its content is not known' : isBlank({ content }) ? `it is ${content}` : `it holds ${content}`
   return media === null ? what : `it is ${media}, and ${what}`
 }
 

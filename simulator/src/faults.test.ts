@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { readCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readIdentity } from '#talos/client/inventory.ts'
-import { readInstallation } from '#talos/client/installation.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
 import { cluster, configFor, dataFolder, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
@@ -118,34 +117,6 @@ test('the cluster continues if one control plane loses power', async () => {
   expect(await client.etcdMembers()).toHaveLength(3)
   await controlPlanes[1]!.lifecycle.powerOff()
   await expect(client.etcdMembers()).rejects.toMatchObject({ kind: 'unavailable' })
-})
-
-test('an installer that fails after partitioning leaves META, so Talos counts as installed until the disk is wiped and the machine reboots', async () => {
-  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'fail-install', times: 1, when: 'after-partitioning' }] } }) })
-  const [machine] = simulator.servers
-  const bundle = await secrets()
-  const config = configFor(bundle, machine!, 'control_plane', machine!.plan.address)
-  await give(machine!, config)
-  await until(
-    'the install failed',
-    () => machine!.disk.state.counters.failedInstalls === 1 && machine!.mode === 'maintenance' && machine!.stage.stage === 'maintenance',
-  )
-  const other = machine!.hardware.disks.at(-1)!.name
-  const client = await openMaintenance(machine!)
-  expect(await readInstallation(client)).toEqual({ state: 'half', disk: machine!.hardware.disks[0]!.name })
-  await client.wipeDisk(other)
-  expect((await readInstallation(client)).state).toBe('half')
-  await client.wipeDisk(machine!.hardware.disks[0]!.name)
-  expect(await readInstallation(client)).toEqual({ state: 'none', disk: null })
-  // At boot the machine found the partition META. Talos therefore counts as installed, and the configuration starts no installation.
-  await give(machine!, config)
-  await until('it boots from memory', () => machine!.journal.kernelLines.since(0).some((line) => line.endsWith('[talos] install sequence: 0 phase(s)')))
-  expect(machine!.disk.state.counters.installs).toBe(0)
-  await (await openSecure(machine!, bundle)).reboot()
-  await until('it is back', () => machine!.stage.stage === 'maintenance' && machine!.mode === 'maintenance')
-  await give(machine!, config)
-  await until('the install succeeded', () => machine!.disk.state.counters.installs === 1)
-  expect(machine!.disk.state.half).toBeUndefined()
 })
 
 test('failures are found in the kernel log and in events even if many API calls were logged', async () => {

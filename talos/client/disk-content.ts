@@ -12,7 +12,7 @@ export interface Volume {
   readonly kind: string
   readonly label: string
   readonly partitionLabel: string
-  /** From 1. */
+  /** From 1; 0 if the kernel lists the partition, but the disk has no GPT, the only partition table that Talos reads. */
   readonly partition: number
   readonly isPartition: boolean
 }
@@ -24,6 +24,8 @@ interface Assembled {
 }
 
 const nothing = 'empty'
+/** A disk that was wiped in this boot. The kernel lists its old partitions until the next boot. */
+const wiped = 'wiped'
 /** Maximum number of partitions listed by name; the others are only counted. */
 const mostNamed = 8
 
@@ -57,17 +59,22 @@ const isTalos = (partitions: readonly Volume[]): boolean =>
 export const talosContent = 'Talos'
 
 function partitionText({ partition, kind, label, partitionLabel }: Volume): string {
-  const what = kind === '' ? 'unknown content' : (words[kind] ?? kind)
-  return `${partition} ${labelled(what, label || partitionLabel)}`
+  const what = labelled(kind === '' ? 'unknown content' : (words[kind] ?? kind), label || partitionLabel)
+  return partition === 0 ? what : `${partition} ${what}`
 }
 
-function contentOf(disk: Volume, partitions: readonly Volume[], assembled: readonly string[]): string {
+/** Whether the kernel lists partitions of a disk on which Talos finds no partition table: the disk was wiped in this boot, or it has another table than GPT. */
+const isWithoutTable = (disk: Volume, partitions: readonly Volume[]): boolean => disk.kind === '' && partitions.every((p) => p.partition === 0)
+
+function contentOf(disk: Volume, partitions: readonly Volume[], assembled: readonly string[], hadTalos: boolean): string {
   if (partitions.length > 0) {
+    const withoutTable = isWithoutTable(disk, partitions)
+    if (withoutTable && hadTalos) return wiped
     if (isTalos(partitions)) return talosContent
     const inOrder = partitions.toSorted((a, b) => a.partition - b.partition || (a.id < b.id ? -1 : 1))
     const named = inOrder.slice(0, mostNamed).map(partitionText)
     const more = inOrder.length > mostNamed ? `, and ${inOrder.length - mostNamed} more` : ''
-    return `${inOrder.length} partition${inOrder.length === 1 ? '' : 's'}: ${named.join(', ')}${more}`
+    return `${inOrder.length} partition${inOrder.length === 1 ? '' : 's'}${withoutTable ? ' without GPT' : ''}: ${named.join(', ')}${more}`
   }
   if (disk.kind === 'gpt' || disk.kind === 'dos' || disk.kind === 'mbr') return `${words[disk.kind]} without partitions`
   if (disk.kind !== '') return labelled(words[disk.kind] ?? disk.kind, disk.label)
@@ -75,13 +82,15 @@ function contentOf(disk: Volume, partitions: readonly Volume[], assembled: reado
   return nothing
 }
 
-/** Content by disk. Disks that Talos could not read are omitted. */
-export function contentsOf(volumes: readonly Volume[], devices: readonly Assembled[]): Map<string, string> {
+/** Content by disk. Disks that Talos could not read are omitted. `formerSystemDisk`: the disk on which Talos has found META in this boot, or null. */
+export function contentsOf(volumes: readonly Volume[], devices: readonly Assembled[], formerSystemDisk: string | null = null): Map<string, string> {
   const partitions = Map.groupBy(
     volumes.filter((v) => v.isPartition),
     (v) => v.parent,
   )
   const assembled = new Map<string, string[]>()
   for (const { id, parts } of devices) for (const part of parts) assembled.set(part, [...(assembled.get(part) ?? []), id])
-  return new Map(volumes.filter((v) => !v.isPartition).map((v) => [v.id, contentOf(v, partitions.get(v.id) ?? [], assembled.get(v.id) ?? [])]))
+  return new Map(
+    volumes.filter((v) => !v.isPartition).map((v) => [v.id, contentOf(v, partitions.get(v.id) ?? [], assembled.get(v.id) ?? [], v.id === formerSystemDisk)]),
+  )
 }

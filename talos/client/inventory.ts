@@ -14,7 +14,8 @@ import type { ReadOptions, Resource } from './state.ts'
 import { TalosError } from './errors.ts'
 import { stageOf, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
-import { contentsOf, type Volume } from './disk-content.ts'
+import { contentsOf } from './disk-content.ts'
+import { formerSystemDisk, metaVolume } from './installation.ts'
 import { addressText, hardwareAddressText, text } from './text.ts'
 
 export type Identity = Awaited<ReturnType<typeof readIdentity>>
@@ -115,7 +116,7 @@ export async function readDisks(client: TalosClient, options: CallOptions = {}) 
 async function readVolumes(client: TalosClient, options: ReadOptions) {
   const found = await tolerated(client.list(resources.discoveredVolume, options))
   if (found === undefined || found.truncated) return undefined
-  return found.items.map(({ id, spec }) => ({
+  const items = found.items.map(({ id, spec }) => ({
     id,
     parent: spec.parent,
     kind: text(spec.name),
@@ -124,15 +125,20 @@ async function readVolumes(client: TalosClient, options: ReadOptions) {
     partition: Number(spec.partitionIndex),
     isPartition: spec.type === 'partition',
   }))
+  // Only a disk whose partitions have no table may be one that was wiped.
+  const isUnclear = items.some((volume) => volume.isPartition && volume.partition === 0)
+  const meta = isUnclear ? await tolerated(client.get(resources.volumeStatus, metaVolume, options)) : undefined
+  return { items, formerSystemDisk: formerSystemDisk(meta?.spec) }
 }
 
 /** Whether a device is a disk, or consists of disks. A RAID or an LVM volume consists of disks and shows what they are used for. */
 const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
-const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined) => {
+const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: Awaited<ReturnType<typeof readVolumes>>) => {
   const contents = contentsOf(
-    volumes ?? [],
+    volumes?.items ?? [],
     disks.map(({ id, spec }) => ({ id, parts: spec.secondaryDisks })),
+    volumes?.formerSystemDisk,
   )
   return disks.filter(isHardware).map(({ id, spec }) => ({
     /** The kernel's name: `sda`, `nvme0n1`. */

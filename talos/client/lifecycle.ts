@@ -9,6 +9,7 @@ import {
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
 import { type CallContext, type CallOptions, count, maxItems, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
+import { installerError, lineReader, withoutUsage } from './installer-output.ts'
 import { messageText, text } from './text.ts'
 
 const machine = MachineService.method
@@ -26,8 +27,12 @@ const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace
 const bootIdFile = '/proc/sys/kernel/random/boot_id'
 const mostBootIdBytes = 256
 
+/** Number of the installer's last lines that are kept; a failure ends with about thirty lines. */
+const mostSaid = 100
 /** Maximum number of the installer's last lines in the message of a failure. */
-const mostSaid = 3
+const mostShown = 3
+/** Maximum characters of a line of the installer. Talos sends at most 1 MiB. */
+const mostLine = 1024 * 1024
 
 /** What a machine says while it pulls and writes an installer. Bytes are those of the layers that the machine has begun. `said`: the installer's last line. */
 export type InstallerProgress =
@@ -81,6 +86,7 @@ export function lifecycleCalls(connection: CallContext) {
      */
     async writeInstaller(image: string, { onProgress, ...options }: WithProgress = {}): Promise<void> {
       const untilMs = options.deadlineMs ?? imageDeadlineMs
+      const reader = lineReader()
       const said: string[] = []
       let code: number | undefined
       for await (const { progress } of stream(connection, options, { untilMs }, LifecycleService.method.upgrade, {
@@ -90,13 +96,21 @@ export function lifecycleCalls(connection: CallContext) {
         const response = progress?.response
         if (response?.case === 'exitCode') code = response.value
         else if (response?.case === 'message') {
-          said.push(...response.value.split('\n').filter((line) => line.trim() !== ''))
+          const { lines, begun } = reader.add(response.value)
+          // A machine isn't trusted, and a line may never end.
+          if (begun.length > mostLine) throw new TalosError('invalid_data', 'server sent invalid data (installer output)')
+          said.push(...lines)
           said.splice(0, said.length - mostSaid)
-          await onProgress?.({ doing: 'writing', said: messageText(said.at(-1) ?? '', 200) })
+          const last = withoutUsage(said, (line) => line).findLast((line) => line.trim() !== '')
+          if (lines.length > 0 && last !== undefined) await onProgress?.({ doing: 'writing', said: messageText(last, 200) })
         }
       }
       if (code === undefined) throw new TalosError('unavailable', 'the connection was lost')
-      if (code !== 0) throw new TalosError('other', messageText(`the installer failed with exit code ${code}: ${said.join('; ')}`, 1_000))
+      if (code !== 0) {
+        const shown = withoutUsage(said, (line) => line).filter((line) => line.trim() !== '')
+        const why = installerError(said) ?? shown.slice(-mostShown).join('; ')
+        throw new TalosError('other', messageText(`the installer failed with exit code ${code}: ${why}`, 1_000))
+      }
     },
 
     /** Restarts the machine with the previous version. Refused if the disk no longer has that version. */

@@ -40,6 +40,75 @@ test('a failed installer is reported with its exit code and last line', () => {
   expect(troubleIn(log).reason).toBe('task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error')
 })
 
+const grub = 'failed to install bootloader: failed to install grub: exit status 1: Installing for i386-pc platform.'
+const usage = ['Usage:', '  installer install [flags]', '', 'Flags:', '  -h, --help   help for install', '', 'Global Flags:', '      --zero   Write zeros', '']
+
+test("the error of a failed installer is the reason, and its usage text isn't shown", () => {
+  const log = [
+    ...pulling,
+    kernel('running Talos installer v1.13.9'),
+    kernel(`Error: ${grub}`),
+    kernel('grub-install: error: cannot write.'),
+    ...usage.slice(0, 3).map((line) => kernel(line)),
+    kernel('vda: vda1 vda2', 'kern'),
+    ...usage.slice(3).map((line) => kernel(line)),
+    kernel(grub),
+    kernel('grub-install: error: cannot write.'),
+    kernel('[talos] task install (1/1): failed: task "upgrade" failed: exit code 1'),
+  ]
+  const found = troubleIn(log.join('\n'))
+  expect(found.reason).toBe(`task "upgrade" failed: exit code 1: ${grub} grub-install: error: cannot write.`)
+  expect(found.lines.join('\n')).not.toMatch(/Usage|Flags|--|installer install/)
+  expect(found.lines.filter((line) => line.includes('vda: vda1 vda2'))).toHaveLength(1)
+})
+
+test('the lines of controllers and services are no last message of a running installation', () => {
+  const controller = kernel('[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController"}')
+  const log = [
+    ...pulling,
+    kernel('[talos] pulling image x:v1: downloading 1 layers (29 MiB/50 MiB) (58.00%)...'),
+    controller,
+    kernel('[talos] service[apid](Running): Health check successful'),
+  ]
+  expect(troubleIn(log.join('\n')).last).toBe('pulling image x:v1: downloading 1 layers (29 MiB/50 MiB) (58.00%)...')
+})
+
+test('a failed pull is over when layers arrive, but not when the next attempt starts', () => {
+  const retried = kernel('[talos] retrying error: failed to pull image "x:v1": x:v1: not found')
+  const again = [...pulling, retried, kernel('[talos] pulling image x:v1: starting...')]
+  expect(troubleIn(again.join('\n')).reason).toBe('failed to pull image "x:v1": x:v1: not found')
+  for (const says of ['downloading 1 layers (29 MiB/50 MiB) (58.00%)...', 'extracting...'])
+    expect(troubleIn([...again, kernel(`[talos] pulling image x:v1: ${says}`)].join('\n')).reason).toBeNull()
+})
+
+test('a restart by somebody is no reason of a failure, and its phase is known', () => {
+  const canceled = [
+    kernel('[talos] boot sequence: 9 phase(s)'),
+    kernel('[talos] task mountEphemeral (1/1): starting'),
+    kernel('[talos] task mountEphemeral (1/1): failed: context canceled'),
+    kernel('[talos] boot sequence: failed'),
+  ]
+  const restart = [
+    kernel('[talos] reboot sequence: 10 phase(s)'),
+    kernel('[talos] phase unmountSystem (6/10): 1 tasks(s)'),
+    kernel('[talos] phase unmountSystem (6/10): done, 1ms'),
+    kernel('[talos] phase volumeFinalize (7/10): 1 tasks(s)'),
+    kernel('[talos] task teardownLifecycle (1/1): starting'),
+  ]
+  const late = [kernel('[talos] task teardownLifecycle (1/1): failed: context deadline exceeded'), kernel('[talos] phase volumeFinalize (7/10): failed')]
+  const failed: TalosEvent = {
+    ...origin,
+    kind: 'sequence',
+    sequence: 'boot',
+    action: 'noop',
+    error: 'sequence failed: error running phase 5 in boot sequence: context canceled',
+  }
+  for (const log of [canceled, [...canceled, ...restart], [...canceled, ...restart, ...late]])
+    expect(troubleIn(log.join('\n'), [failed, { ...failed, sequence: 'reboot', error: 'sequence failed: context deadline exceeded' }]).reason).toBeNull()
+  expect(troubleIn(canceled.join('\n')).restartPhase).toBeNull()
+  expect(troubleIn([...canceled, ...restart, ...late].join('\n')).restartPhase).toBe('volumeFinalize (7/10)')
+})
+
 test('the last message of a running installation is found among lines of the kernel and of API calls', () => {
   const log = [...pulling, kernel('running Talos installer v1.13.9'), kernel('created META (0FC6)\t'), kernel('sda: sda1 sda2', 'kern'), call]
   expect(troubleIn(log.join('\n'))).toMatchObject({ reason: null, last: 'created META (0FC6)' })
@@ -61,6 +130,7 @@ test("log lines about API calls are never shown and never a reason, even in mach
     reason: 'no disks matched the expression: x\ufffd[2J',
     isInstallSkipped: false,
     last: 'task install (1/1): failed: no disks matched the expression: x\ufffd[2J',
+    restartPhase: null,
     lines: [failed.replace('\u001b', '\ufffd')],
   })
 })

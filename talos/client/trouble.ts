@@ -3,6 +3,7 @@ import type { CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
 import { TalosError } from './errors.ts'
 import type { TalosEvent } from './events.ts'
+import { installerError, withoutUsage } from './installer-output.ts'
 import { messageText, text } from './text.ts'
 
 /** Number of log lines to read. A registry that doesn't answer fills the log only slowly, with few kinds of lines. */
@@ -60,6 +61,8 @@ interface Line {
 const beginning = /^(?:(\w+): +\w+: \[[^\]]{1,64}\]: |\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? )/
 // A line about an API call (Talos `pkg/grpc/middleware/log/log.go`): `OK [/machine.MachineService/Version] 1ms unary Success (…)`.
 const ofACall = /^(?:machined |\[talos\] )?\w+ \[\/[\w.]+\/\w+\] \S+ (?:unary|stream) /
+// Lines of machined about a sequence, and not of a controller or a service, which log at any time (`v1alpha1_controller.go`, `install.go`, go-retry, `main.go`).
+const ofASequence = /^(?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence: |pulling |retrying error: |rebooting in )/
 
 function lineOf(raw: string): Line {
   const found = beginning.exec(raw)
@@ -73,22 +76,38 @@ function lineOf(raw: string): Line {
 }
 
 export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
-  const raw = log.split('\n').filter((line) => line.trim() !== '')
-  const lines = raw.map((line) => ({ ...lineOf(line), raw: line })).filter(({ said }) => !ofACall.test(said))
-  const reason = toldInLog(lines) ?? toldInEvents(events)
+  const raw = log.split('\n').map((line) => ({ ...lineOf(line), raw: line }))
+  // The usage of the installer has empty lines.
+  const lines = withoutUsage(
+    raw.filter(({ said }) => !ofACall.test(said)),
+    ({ said, isOfKernel }) => (isOfKernel || said.startsWith('[talos] ') ? null : said),
+  ).filter((line) => line.raw.trim() !== '')
+  const reason = toldInLog(raw) ?? toldInEvents(events)
   const isInstallSkipped = lines.some(({ said }) => said === '[talos] install sequence: 0 phase(s)')
   const current = lines.slice(sequenceBegin(lines))
-  const last = current.findLast(({ said, isOfKernel }) => !isOfKernel && said !== '')?.said.replace(/^\[talos\] /, '')
+  const last = current.findLast(isOfStep)?.said.replace(/^\[talos\] /, '')
   return {
     /** Why the machine fails, in the words of its log or events; null if nothing fails in this boot. */
     reason: reason === null ? null : messageText(reason, 1_000).trim(),
     /** Whether Talos skipped the installation in this boot, because it found META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
     isInstallSkipped,
-    /** The last message of Talos or the installer in the running sequence, or null. */
+    /** The last message of Talos or the installer about the running sequence, or null. */
     last: last === undefined ? null : text(last.replaceAll('\t', ' ')),
-    /** Oldest first, safe to show, without repeated lines. */
+    /** The phase of a restart that runs or has failed, such as `volumeFinalize (7/10)`; null if no restart has begun. */
+    restartPhase: restartPhase(current),
+    /** Oldest first, safe to show, without repeated lines and usage texts. */
     lines: shown(current),
   }
+}
+
+/** Whether a line is about the running sequence: a message of its tasks, or one of the installer, which is a program of its own. */
+const isOfStep = ({ said, isOfKernel }: Line): boolean =>
+  said.startsWith('[talos] ') ? ofASequence.test(said.slice('[talos] '.length)) : !isOfKernel && said !== '' && !said.startsWith('level=')
+
+function restartPhase(current: readonly Line[]): string | null {
+  if (!/^\[talos\] reboot sequence: \d+ phase/.test(current[0]?.said ?? '')) return null
+  const phases = current.flatMap(({ said }) => /^\[talos\] phase ([\w-]{1,64} \(\d+\/\d+\)): \d/.exec(said)?.[1] ?? [])
+  return phases.at(-1) ?? null
 }
 
 /** Index of the line with which the newest sequence begins (`install sequence: 9 phase(s)`). Earlier lines, such as those in maintenance, are irrelevant. */
@@ -110,28 +129,46 @@ function shown(lines: readonly (Line & { raw: string })[]): string[] {
 
 /**
  * The last failure in the log, unless a success followed. Talos logs `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
- * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The last message of the
- * installer counts too: the installer is a separate program (`internal/pkg/install/install.go`).
+ * distinct error (go-retry), `level=info msg=fetch failed error=…` for each response of a registry (`containers/image/pull.go`). The message of the
+ * installer counts too: the installer is a separate program (`internal/pkg/install/install.go`). A restart ends the tasks of the sequence that it takes over from
+ * (`context canceled`), and its own tasks may fail: both are no reasons.
  */
 function toldInLog(lines: readonly Line[]): string | null {
   let reason: string | null = null
-  let installer: string | null = null
+  let isOfPull = false
+  let isRestart = false
+  let installer: string[] = []
   for (const { said, isOfKernel } of lines) {
+    if (ofACall.test(said)) continue
+    const sequence = /^\[talos\] (\w+) sequence: \d+ phase/.exec(said)?.[1]
+    if (sequence !== undefined) isRestart = sequence === 'reboot' || sequence === 'shutdown'
     const failed = /^\[talos\] task [\w-]+ \(\d+\/\d+\): failed: (.+)$/.exec(said)?.[1]
     const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(said)?.[1]
     const fetched = /^level=\w+ msg="?fetch failed"? /.test(said) ? errorField(said) : undefined
-    if (failed !== undefined) reason = installer !== null && /failed: exit code \d+$/.test(failed) ? `${failed}: ${installer}` : failed
-    else if (retried !== undefined) reason = retried
-    else if (fetched !== undefined) reason ??= `fetch failed: ${fetched}`
-    else if (/^\[talos\] (?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence): done\b/.test(said)) reason = null
-    if (said.startsWith('[talos] task install ')) installer = null
+    const told = failed ?? retried
+    if (told !== undefined && (isRestart || /\bcontext canceled$/.test(told))) continue
+    if (failed !== undefined) reason = withInstaller(failed, installer)
+    else if (retried !== undefined) [reason, isOfPull] = [retried, true]
+    else if (fetched !== undefined) [reason, isOfPull] = reason === null ? [`fetch failed: ${fetched}`, true] : [reason, isOfPull]
+    else if (!isRestart && /^\[talos\] (?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence): done\b/.test(said)) reason = null
+    // The registry has the image after all. `starting` proves nothing, because every attempt begins with it (`image/console/progress.go`).
+    else if (isOfPull && /^\[talos\] pulling image \S+: (?:downloading|extracting)/.test(said)) reason = null
+    if (failed !== undefined) isOfPull = false
+    if (said.startsWith('[talos] task install ')) installer = []
     else if (!isOfKernel && !said.startsWith('[talos] ') && !said.startsWith('level=')) {
-      installer = said.replace(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d /, '')
+      installer.push(said.replace(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d /, ''))
       // The installer runs, so earlier errors of the pull no longer matter.
-      if (reason !== null && said.startsWith('running Talos installer')) reason = null
+      if (said.startsWith('running Talos installer')) reason = null
     }
   }
   return reason
+}
+
+/** The failure of a task, with the error of the installer if only its exit code is known. */
+function withInstaller(failed: string, said: readonly string[]): string {
+  if (!/failed: exit code \d+$/.test(failed)) return failed
+  const error = installerError(said) ?? withoutUsage(said, (line) => line).findLast((line) => line !== '')
+  return error === undefined ? failed : `${failed}: ${error}`
 }
 
 /** The field `error` of a log line with `name=value` fields. The value may be unquoted and followed by further fields. */
@@ -151,7 +188,10 @@ function toldInEvents(events: readonly TalosEvent[]): string | null {
   let config: string | null = null
   const services = new Map<string, string>()
   for (const event of events) {
-    if (event.kind === 'sequence' && event.error !== '' && !event.error.startsWith('sequence not started')) sequence = event.error
+    // A sequence that was not started, or that another one has ended, is no failure, and neither is one of a restart.
+    const isFailure =
+      event.kind === 'sequence' && event.error !== '' && !event.error.startsWith('sequence not started') && !/\bcontext canceled$/.test(event.error)
+    if (isFailure && event.sequence !== 'reboot' && event.sequence !== 'shutdown') sequence = event.error
     if (event.kind === 'config_error') config = event.error
     if (event.kind === 'machine_status' && event.stage === 'maintenance') config = null
     if (event.kind !== 'service') continue

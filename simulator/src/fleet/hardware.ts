@@ -13,7 +13,7 @@ export interface Disk {
   serial: string
   wwid: string
   sizeBytes: number
-  transport: 'nvme' | 'sata' | 'usb' | 'mmc' | 'iscsi'
+  transport: 'nvme' | 'sata' | 'usb' | 'mmc' | 'iscsi' | 'virtio'
   rotational: boolean
   readonly: boolean
   busPath: string

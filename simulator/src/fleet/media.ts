@@ -4,7 +4,7 @@ import type { Disk } from './hardware.ts'
 export const DISK_CONTENTS = ['ext4', 'xfs', 'system', 'raid', 'lvm', 'ceph', 'zfs', 'swap', 'luks', 'talos', 'table', 'unreadable'] as const
 export type DiskContent = (typeof DISK_CONTENTS)[number]
 
-export const MEDIA_KINDS = ['usb', 'sd', 'virtual', 'readonly', 'iscsi'] as const
+export const MEDIA_KINDS = ['usb', 'sd', 'virtual', 'readonly', 'iscsi', 'virtio'] as const
 export type MediaKind = (typeof MEDIA_KINDS)[number]
 
 const kinds: Record<MediaKind, Pick<Disk, 'model' | 'sizeBytes' | 'transport'>> = {
@@ -14,6 +14,8 @@ const kinds: Record<MediaKind, Pick<Disk, 'model' | 'sizeBytes' | 'transport'>> 
   virtual: { model: 'Virtual HDisk0', sizeBytes: 8_589_934_592, transport: 'usb' },
   readonly: { model: 'INTEL SSDSC2KB24', sizeBytes: 240_057_409_536, transport: 'sata' },
   iscsi: { model: 'iSCSI Storage', sizeBytes: 107_374_182_400, transport: 'iscsi' },
+  // Has a serial and no WWID (seen in QEMU).
+  virtio: { model: '', sizeBytes: 21_474_836_480, transport: 'virtio' },
 }
 
 /** An additional disk, with a name that a model's own disks never have. */
@@ -21,7 +23,7 @@ export const mediaDisk = (kind: MediaKind, slot: number, server: number): Disk =
   const serial = kind === 'virtual' ? 'AAAABBBBCCCC3' : `${kind.toUpperCase()}${String(server + 1).padStart(6, '0')}${slot}`
   return {
     ...kinds[kind],
-    name: kind === 'sd' ? `mmcblk${slot}` : `sd${String.fromCodePoint(0x75 + (slot % 6))}`,
+    name: kind === 'sd' ? `mmcblk${slot}` : kind === 'virtio' ? `vd${String.fromCodePoint(0x61 + slot)}` : `sd${String.fromCodePoint(0x75 + (slot % 6))}`,
     serial,
     wwid: kind === 'readonly' || kind === 'iscsi' ? `naa.5${serial.toLowerCase()}` : '',
     rotational: false,

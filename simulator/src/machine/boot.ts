@@ -8,7 +8,9 @@ import { runStaticPods } from './static-pods.ts'
 import { Interrupted } from '../clock.ts'
 import { isTalosVersion, imageTag } from '../config/versions.ts'
 import { matchDisk } from '../config/disk-selector.ts'
+import type { Fault } from '../fleet/faults.ts'
 import { TAKES } from './durations.ts'
+import { failureOutput, grubError } from './installing/installer.ts'
 import { carryOutStaged, dropFallback, revertsUpgrade } from './upgrade.ts'
 import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runPrograms } from '../kubernetes/programs.ts'
@@ -101,30 +103,30 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
       selector ? `no disks matched the expression: ${JSON.stringify(selector)}` : `lstat ${node.install.disk}: no such file or directory`,
     )
   journal.kernel(`[talos] task install (1/1): installing Talos to disk /dev/${disk.name}`)
-  journal.kernel(`[talos] pulling "${image}"`)
-  await machine.takes(TAKES.pullInstaller, signal)
-  const version = imageTag(image) ?? ''
-  if (!isTalosVersion(version)) return fail(machine, signal, `failed to pull image "${image}": ${image}: not found`)
-  const patience = machine.world.clock.elapsed() + TAKES.pullPatience
-  for (let attempt = 0; machine.disk.state.faults.some(({ kind }) => kind === 'no-image'); attempt++) {
-    const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
-    if (machine.world.clock.elapsed() > patience) return fail(machine, signal, problem)
-    // go-retry logs a repeated error only once; the pull logs every failed request (internal/pkg/containers/image/pull.go: logrus without quotes).
-    if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
-    else journal.kernel(`level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`)
-    await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)
-  }
+  const problem = await pullInstaller(machine, image, signal)
+  if (problem !== null) return fail(machine, signal, problem)
+  const version = imageTag(image)!
   journal.kernel(`running Talos installer ${version}`)
   await machine.takes(TAKES.partition, signal)
-  if (machine.strike('fail-install', ({ when }) => when !== 'after-partitioning')) return exit(machine, signal, `failed to zero blockdevice /dev/${disk.name}`)
+  if (machine.strike('fail-install', ({ when }) => when === undefined || when === 'before-partitioning'))
+    return exit(machine, signal, `failed to zero blockdevice /dev/${disk.name}: input/output error`)
   for (const label of ['EFI', 'META'])
     journal.kernel(`created ${label} (${label === 'EFI' ? 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B' : '0FC63DAF-8483-4772-8E79-3D69D8477DE4'})`)
-  if (machine.strike('fail-install')) {
+  // Controllers log too, whatever the sequence does.
+  journal.kernel(
+    '[talos] volume status {"component": "controller-runtime", "controller": "block.VolumeManagerController", "volume": "META", "phase": "missing -> ready"}',
+  )
+  const half = machine.strike('fail-install', ({ when }) => when === 'boot-loader')
+    ? 'without-boot-loader'
+    : machine.strike('fail-install')
+      ? 'unformatted'
+      : undefined
+  if (half !== undefined) {
     machine.disk.change((state) => {
       state.installed = { version: '', disk: disk.name, image: '' }
-      state.half = true
+      state.half = half
     })
-    return exit(machine, signal, `failed to install bootloader: write /dev/${disk.name}`)
+    return exit(machine, signal, half === 'unformatted' ? `failed to install bootloader: write /dev/${disk.name}: input/output error` : grubError(disk.name))
   }
   await machine.until(() => !machine.disk.state.faults.some(({ kind }) => kind === 'endless-install'), signal)
   await machine.takes(TAKES.writeImage, signal)
@@ -142,9 +144,39 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   machine.goDark()
 }
 
-/** The installer is a separate program: its last message goes to the kernel's log, and machined reports its exit (Talos: internal/pkg/install/install.go). */
-const exit = (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
-  machine.journal.kernel(`${message}: input/output error`)
+/** Pulls the installer as Talos does, with its progress in the log. Returns why that failed, or null (Talos: internal/pkg/install/install.go, containers/image). */
+const pullInstaller = async (machine: Machine, image: string, signal: AbortSignal): Promise<string | null> => {
+  const { journal } = machine
+  const says = (what: string): void => journal.kernel(`[talos] pulling image ${image}: ${what}...`)
+  const has = (kind: Fault['kind']): boolean => machine.disk.state.faults.some((fault) => fault.kind === kind)
+  journal.kernel(`[talos] pulling "${image}"`)
+  if (!isTalosVersion(imageTag(image) ?? '')) {
+    await machine.takes(TAKES.pullInstaller, signal)
+    return `failed to pull image "${image}": ${image}: not found`
+  }
+  const patience = machine.world.clock.elapsed() + TAKES.pullPatience
+  for (let attempt = 0; ; attempt++) {
+    // Each attempt begins with this line, also those that fail.
+    says('starting')
+    await machine.takes(TAKES.pullInstaller / 2, signal)
+    if (!has('no-image')) break
+    const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
+    if (machine.world.clock.elapsed() > patience) return problem
+    // go-retry logs a repeated error only once; the pull logs every failed request (internal/pkg/containers/image/pull.go: logrus without quotes).
+    if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
+    else journal.kernel(`level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`)
+    await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)
+  }
+  says('downloading 1 layers (29 MiB/50 MiB) (58.00%)')
+  await machine.until(() => !has('endless-pull'), signal)
+  await machine.takes(TAKES.pullInstaller / 2, signal)
+  says('extracting')
+  return null
+}
+
+/** The installer ends with an error, and machined reports its exit (Talos: internal/pkg/install/install.go). */
+const exit = (machine: Machine, signal: AbortSignal, error: string): Promise<void> => {
+  for (const line of failureOutput(error)) machine.journal.kernel(line)
   return fail(machine, signal, 'task "upgrade" failed: exit code 1')
 }
 

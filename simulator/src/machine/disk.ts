@@ -15,7 +15,7 @@ export interface Persisted {
   /** A staged upgrade, which the next boot installs. */
   staged?: { image: string }
   /** The installer failed after partitioning: Talos counts as installed, but the disk doesn't boot. */
-  half?: boolean
+  half?: 'unformatted' | 'without-boot-loader'
   /** The configuration on the STATE partition. */
   config: string | null
   /** etcd's data directory on the EPHEMERAL partition: ids of cluster and member in hexadecimal. */

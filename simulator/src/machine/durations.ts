@@ -34,6 +34,8 @@ export const TAKES = {
   stopServices: 400,
   drain: 500,
   wipe: 900,
+  /** Limit of Talos for closing volumes, after which a reboot fails. */
+  closeVolumes: 300_000,
   /** First pause before Talos retries an image pull. The pauses grow, and Talos gives up after 20 minutes. */
   pullRetry: 1_000,
   pullPatience: 1_200_000,

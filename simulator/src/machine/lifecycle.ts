@@ -7,15 +7,26 @@ import type { Machine } from './machine.ts'
 import { resetSequence, stopSequence, type ResetOptions } from './sequences.ts'
 import { stagedUpgradeSequence, upgradeSequence } from './upgrade.ts'
 
-export type Wish = { kind: 'reboot' | 'shutdown' } | { kind: 'reset'; reset: ResetOptions } | { kind: 'upgrade'; image: string; stage: boolean }
+export type Wish =
+  | { kind: 'reboot'; mode?: 'default' | 'powercycle' | 'force' | undefined }
+  | { kind: 'shutdown' }
+  | { kind: 'reset'; reset: ResetOptions }
+  | { kind: 'upgrade'; image: string; stage: boolean }
+
+interface Wanted {
+  readonly wish: Wish
+  readonly actorId: string
+}
 
 /** Power and sequences of a machine: boots repeatedly until the power is cut. */
 export class Lifecycle {
   readonly #machine: Machine
   #power: AbortController | null = null
   #boot: AbortController | null = null
-  #wish: { wish: Wish; actorId: string } | null = null
+  #wish: Wanted | null = null
   #busy = false
+  /** The sequence that the last request has started. Another reboot may take over from it, if it may be stopped. */
+  #sequence: { readonly kind: Wish['kind']; readonly stop: AbortController } | null = null
   #failure: Error | null = null
   #living: Promise<void> = Promise.resolve()
 
@@ -68,19 +79,22 @@ export class Lifecycle {
   }
 
   /**
-   * Requests a sequence. If the machine is installing or runs another sequence, the request is dropped, and an event reports this. The caller still gets a
-   * successful response, because Talos sends the response before it runs the sequence.
+   * Requests a sequence. If the machine is installing or runs another sequence, the request is dropped, and an event reports this; but a reboot takes over from
+   * a reboot and from a reset (Talos: runtime/sequencer.go, sequenceTakeOver). The caller always gets a successful response, because Talos sends the response
+   * before it runs the sequence.
    */
   request(wish: Wish): string {
     const actorId = randomUUID()
     const { stage } = this.#machine.stage
+    const takesOver = wish.kind === 'reboot' && (this.#sequence?.kind === 'reboot' || this.#sequence?.kind === 'reset')
     const isFree = !this.#busy && ['booting', 'running', 'maintenance'].includes(stage)
-    if (!isFree) this.#machine.stage.refuseSequence(wish.kind, actorId)
+    if (!isFree && !takesOver) this.#machine.stage.refuseSequence(wish.kind, actorId)
     else {
       this.#wish = { wish, actorId }
       this.#busy = true
-      // Abort the boot only after the response was sent.
-      setTimeout(() => this.#boot?.abort(), 20).unref()
+      const running = takesOver ? this.#sequence!.stop : this.#boot
+      // Abort what runs only after the response was sent.
+      setTimeout(() => running?.abort(), 20).unref()
     }
     return actorId
   }
@@ -114,8 +128,7 @@ export class Lifecycle {
       instant = false
       current.abort()
       if (power.aborted) return
-      const wanted = this.#wish as { wish: Wish; actorId: string } | null
-      if (wanted && (await this.#perform(wanted.wish, wanted.actorId, power)) === 'off') {
+      if ((await this.#performWishes(power)) === 'off') {
         this.#machine.disk.change((state) => (state.power = 'off'))
         this.#machine.goDark()
         this.#machine.services.clear()
@@ -141,10 +154,32 @@ export class Lifecycle {
     })
   }
 
-  async #perform(wish: Wish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> {
+  /** Performs the requested sequence, and those that take over from it. A sequence that got stuck waits for such a request. */
+  async #performWishes(power: AbortSignal): Promise<'boot' | 'off'> {
+    let end: 'boot' | 'off' | 'stuck' = 'boot'
+    while (this.#wish !== null) {
+      const { wish, actorId } = this.#wish
+      this.#wish = null
+      const stop = new AbortController()
+      this.#sequence = { kind: wish.kind, stop }
+      const signal = AbortSignal.any([power, stop.signal])
+      try {
+        this.#machine.stage.cancelSequence()
+        end = await this.#perform(wish, actorId, signal)
+        if (end === 'stuck') await this.#machine.until(() => false, signal)
+      } catch (cause) {
+        if (!(cause instanceof Interrupted) || power.aborted) throw cause
+      } finally {
+        this.#sequence = null
+      }
+    }
+    return end === 'off' ? 'off' : 'boot'
+  }
+
+  #perform(wish: Wish, actorId: string, power: AbortSignal): Promise<'boot' | 'off' | 'stuck'> {
     const machine = this.#machine
     if ('image' in wish) return (wish.stage ? stagedUpgradeSequence : upgradeSequence)(machine, wish.image, actorId, power)
     if ('reset' in wish) return resetSequence(machine, wish.reset, actorId, power)
-    return stopSequence(machine, wish.kind, actorId, power)
+    return stopSequence(machine, { kind: wish.kind, forced: wish.kind === 'reboot' && wish.mode === 'force' }, actorId, power)
   }
 }

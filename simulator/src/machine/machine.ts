@@ -20,6 +20,7 @@ import { announcedBy, hostnameOf, kernelLineOf } from './naming.ts'
 import { StageTracker } from './stage.ts'
 import { unmetBy } from './unmet.ts'
 import { untilChange } from './waiting.ts'
+import type { Partition } from './installing/partitions.ts'
 import type { StaticPod } from './static-pods.ts'
 
 /** Shortest pause between two checks, in milliseconds of real time. */
@@ -70,6 +71,11 @@ export class Machine {
   virtualAddresses: readonly string[] = []
   /** Whether the partition META existed at boot. If so, Talos counts as installed. Checked only at boot (Talos: volume_manager.go, VolumePhaseReady). */
   hasMeta = false
+  /**
+   * The system disk that was wiped in this boot, with the partitions that it had. The kernel keeps them, and the volume META stays ready, until the next boot;
+   * the volume STATE has failed (seen on Talos 1.13.9).
+   */
+  wiped: { readonly disk: string; readonly parts: readonly Partition[] } | null = null
   /** Whether the EPHEMERAL volume was found or made in this boot. */
   hasEphemeral = false
   /** Whether a requested reboot will activate the configuration on the disk. */
@@ -248,6 +254,7 @@ export class Machine {
     this.cancelTry?.()
     this.cancelTry = null
     this.rebootPending = false
+    this.wiped = null
     this.hasEphemeral = false
     // Installers are in the store of the system's containerd, which is in memory.
     for (const reference of this.images.keys()) if (isInstaller(reference)) this.images.delete(reference)

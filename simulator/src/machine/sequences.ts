@@ -9,17 +9,50 @@ export interface ResetOptions {
   partitions: string[] | null
 }
 
-export const stopSequence = async (machine: Machine, kind: 'reboot' | 'shutdown', actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
-  machine.stage.startSequence(kind, actorId)
-  if (kind === 'reboot') machine.disk.count('reboots')
+/**
+ * Reboots or shuts down (Talos: Sequencer.Reboot, Shutdown). `forced`: the mode FORCE of a reboot, which stops nothing; the mode POWERCYCLE runs every phase
+ * and only does without kexec. `stuck`: a phase failed, and the machine stays as it is. (machined would restart ten seconds later, `main.go`; this isn't simulated,
+ * so that nothing relies on it.)
+ */
+export const stopSequence = async (
+  machine: Machine,
+  { kind, forced = false }: { kind: 'reboot' | 'shutdown'; forced?: boolean },
+  actorId: string,
+  power: AbortSignal,
+): Promise<'boot' | 'off' | 'stuck'> => {
+  const { stage } = machine
+  stage.startSequence(kind, actorId, forced ? 1 : undefined)
   if (kind === 'shutdown') {
-    machine.stage.phase('drain', actorId)
+    stage.phase('drain', actorId)
     await drain(machine, power)
   }
-  machine.stage.phase('cleanup', actorId)
-  await stopServices(machine, power)
-  machine.stage.phase(kind, actorId)
+  if (forced) machine.goDark()
+  else {
+    for (const phase of ['cleanup', 'dbus', 'stopServices', 'umount', 'unmountBind', 'unmountSystem']) stage.phase(phase, actorId)
+    finish(machine, ({ id }) => !CORE.has(id))
+    const problem = await closeVolumes(machine, actorId, power)
+    if (problem !== null) {
+      stage.failSequence(problem, actorId)
+      machine.journal.kernel(`[talos] ${kind} failed: error running phase 7 in ${kind} sequence: task 1/1: failed, ${problem}`)
+      return 'stuck'
+    }
+    stage.phase('stopEverything', actorId, 'stopAllServices')
+    await stopServices(machine, power)
+  }
+  stage.phase(kind, actorId)
+  if (kind === 'reboot') machine.disk.count('reboots')
   return kind === 'reboot' ? 'boot' : 'off'
+}
+
+/** Services that run until the phase `stopEverything` (Talos: StopServicesEphemeral). */
+const CORE: ReadonlySet<string> = new Set(['machined', 'containerd', 'apid', 'syslogd', 'udevd', 'auditd', 'dashboard'])
+
+/** Waits until all volumes are closed, and returns why that failed, or null. A system volume that failed is never closed (Talos: TeardownVolumeLifecycle). */
+const closeVolumes = async (machine: Machine, actorId: string, power: AbortSignal): Promise<string | null> => {
+  machine.stage.phase('volumeFinalize', actorId, 'teardownLifecycle')
+  if (machine.wiped === null) return null
+  await machine.takes(TAKES.closeVolumes, power)
+  return 'context deadline exceeded'
 }
 
 /** Leaves the cluster if the reset is graceful, wipes partitions and disks, and reboots or shuts down (Talos: Sequencer.Reset). */
@@ -43,6 +76,8 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     }
   }
   stage.phase('preReset', actorId)
+  // A failure of these phases is only logged (Talos: phaseListErrorHandler).
+  await closeVolumes(machine, actorId, power)
   await stopServices(machine, power)
   stage.phase(wish.partitions === null ? 'reset' : 'resetSpec', actorId)
   await machine.takes(TAKES.wipe, power)
@@ -82,9 +117,13 @@ export const leaveEtcd = (machine: Machine): string | null => {
 export const stopServices = async (machine: Machine, power: AbortSignal): Promise<void> => {
   // talosctl's `reset --wait` waits for this task (Talos: cmd/talosctl/pkg/talos/action/tracker.go).
   machine.stage.task('stopAllServices', true)
-  for (const { id } of machine.services.all)
-    if (id !== 'machined' && machine.services.isRunning(id)) machine.services.set(id, 'Finished', 'Service finished successfully')
-  machine.etcdCluster?.observeQuorum()
+  finish(machine, ({ id }) => id !== 'machined')
   machine.goDark({ gently: true })
   await machine.takes(TAKES.stopServices, power)
+}
+
+const finish = (machine: Machine, isMeant: (service: { readonly id: string }) => boolean): void => {
+  for (const service of machine.services.all)
+    if (isMeant(service) && machine.services.isRunning(service.id)) machine.services.set(service.id, 'Finished', 'Service finished successfully')
+  machine.etcdCluster?.observeQuorum()
 }

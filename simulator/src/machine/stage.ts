@@ -11,8 +11,8 @@ export type Unmet = { name: string; reason: string }
 export const stageWord = (stage: Stage): Uppercase<Exclude<Stage, 'shutting down'>> | 'SHUTTING_DOWN' =>
   stage === 'shutting down' ? 'SHUTTING_DOWN' : (stage.toUpperCase() as Uppercase<typeof stage>)
 
-/** Number of phases as in Talos's sequencer (v1alpha1_sequencer.go), for display only. */
-const PHASES: Record<Sequence, number> = { initialize: 12, install: 9, boot: 8, reboot: 6, shutdown: 6, reset: 8, upgrade: 12 }
+/** Number of phases as in Talos's sequencer (v1alpha1_sequencer.go), for display only. A forced reboot has only the phase `reboot`. */
+const PHASES: Record<Sequence, number> = { initialize: 12, install: 9, boot: 8, reboot: 10, shutdown: 10, reset: 12, upgrade: 12 }
 
 const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
   initialize: 'booting',
@@ -32,8 +32,9 @@ export class StageTracker {
   ready = true
   unmet: Unmet[] = []
   #sequence: Sequence | null = null
-  #phase: string | null = null
+  #phase: { name: string; task: string } | null = null
   #phaseNumber = 0
+  #phases = 0
   readonly #journal: Journal
   readonly #onStage: (stage: Stage) => void
 
@@ -42,12 +43,13 @@ export class StageTracker {
     this.#onStage = onStage
   }
 
-  startSequence(sequence: Sequence, actorId = ''): void {
+  startSequence(sequence: Sequence, actorId = '', phases = PHASES[sequence]): void {
     this.#sequence = sequence
     this.#phase = null
     this.#phaseNumber = 0
+    this.#phases = phases
     this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.START }, actorId)
-    this.#journal.kernel(`[talos] ${sequence} sequence: ${PHASES[sequence]} phase(s)`)
+    this.#journal.kernel(`[talos] ${sequence} sequence: ${phases} phase(s)`)
     const stage = BY_SEQUENCE[sequence]
     if (stage) this.#to(stage, actorId)
   }
@@ -70,24 +72,32 @@ export class StageTracker {
     if (sequence === 'boot') this.#to('running', actorId)
   }
 
-  /** The sequence failed: Talos reboots. A separate event has the error; the event that ends the sequence has no error (v1alpha1_controller.go, Run). */
+  /** The sequence failed: Talos reboots, unless the sequence was a reboot itself. */
   failSequence(message: string, actorId = ''): void {
+    this.#endSequence(message, actorId, Code.FATAL)
+    if (this.stage !== 'shutting down') this.#to('rebooting', actorId)
+  }
+
+  /** Another sequence takes over, so the running one fails. That is no reason to reboot (v1alpha1_controller.go, Run; main.go). */
+  cancelSequence(): void {
+    if (this.#sequence) this.#endSequence('context canceled', '', Code.CANCELED)
+  }
+
+  /** A separate event has the error; the event that ends the sequence has no error (v1alpha1_controller.go, Run). */
+  #endSequence(message: string, actorId: string, code: Code): void {
     const sequence = this.#sequence ?? 'noop'
     if (this.#phase) {
-      this.#journal.kernel(`[talos] task ${this.#phase} (1/1): failed: ${message}`)
-      this.#journal.kernel(`[talos] phase ${this.#phase} (${this.#phaseNumber}/${PHASES[this.#sequence!]}): failed`)
+      const { name, task } = this.#phase
+      this.#journal.kernel(`[talos] task ${task} (1/1): failed: ${message}`)
+      this.#journal.event(proto.PhaseEventSchema, { phase: name, action: proto.PhaseEvent_Action.STOP }, actorId)
+      this.#journal.kernel(`[talos] phase ${name} (${this.#phaseNumber}/${this.#phases}): failed`)
     }
     this.#phase = null
     this.#journal.kernel(`[talos] ${sequence} sequence: failed`)
     this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.STOP }, actorId)
     const failure = `sequence failed: error running phase ${this.#phaseNumber} in ${sequence} sequence: task 1/1: failed, ${message}`
-    this.#journal.event(
-      proto.SequenceEventSchema,
-      { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: failure, code: Code.FATAL } },
-      actorId,
-    )
+    this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error: { message: failure, code } }, actorId)
     this.#sequence = null
-    if (this.stage !== 'shutting down') this.#to('rebooting', actorId)
   }
 
   /** Reports that a sequence was refused because another one is running. */
@@ -96,21 +106,25 @@ export class StageTracker {
     this.#journal.event(proto.SequenceEventSchema, { sequence, action: proto.SequenceEvent_Action.NOOP, error }, actorId)
   }
 
-  phase(phase: string, actorId = ''): void {
+  /** Begins a phase with one task. */
+  phase(phase: string, actorId = '', task = phase): void {
     this.endPhase()
-    this.#phase = phase
+    this.#phase = { name: phase, task }
     this.#journal.event(proto.PhaseEventSchema, { phase, action: proto.PhaseEvent_Action.START }, actorId)
     this.#phaseNumber++
-    const of = this.#sequence === null ? this.#phaseNumber : PHASES[this.#sequence]
-    this.#journal.kernel(`[talos] phase ${phase} (${this.#phaseNumber}/${of}): 1 tasks(s)`)
-    this.#journal.kernel(`[talos] task ${phase} (1/1): starting`)
+    this.#phases = Math.max(this.#phases, this.#phaseNumber)
+    this.#journal.kernel(`[talos] phase ${phase} (${this.#phaseNumber}/${this.#phases}): 1 tasks(s)`)
+    this.#journal.kernel(`[talos] task ${task} (1/1): starting`)
     if (phase === 'install' && this.#sequence === 'install') this.#to('installing', actorId)
     if (phase === 'kexec' && (this.#sequence === 'install' || this.#sequence === 'upgrade')) this.#to('rebooting', actorId)
   }
 
   endPhase(): void {
     if (!this.#phase) return
-    this.#journal.event(proto.PhaseEventSchema, { phase: this.#phase, action: proto.PhaseEvent_Action.STOP })
+    const { name, task } = this.#phase
+    this.#journal.kernel(`[talos] task ${task} (1/1): done, 1.2ms`)
+    this.#journal.event(proto.PhaseEventSchema, { phase: name, action: proto.PhaseEvent_Action.STOP })
+    this.#journal.kernel(`[talos] phase ${name} (${this.#phaseNumber}/${this.#phases}): done, 1.3ms`)
     this.#phase = null
   }
 

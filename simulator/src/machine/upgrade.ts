@@ -1,6 +1,7 @@
 import { imageTag } from '../config/versions.ts'
 import { drain } from './drain.ts'
 import { TAKES } from './durations.ts'
+import { failureOutput, grubError } from './installing/installer.ts'
 import type { Machine } from './machine.ts'
 import { stopServices } from './sequences.ts'
 
@@ -34,7 +35,7 @@ export const upgradeSequence = async (machine: Machine, image: string, actorId: 
   }
   stage.phase('upgrade', actorId)
   machine.journal.kernel(`[talos] task upgrade (1/1): performing upgrade via "${image}"`)
-  if (!(await install(machine, image, power))) return fail(machine, 'task "upgrade" failed: exit code 1', actorId, power)
+  if ((await install(machine, image, power)) !== 0) return fail(machine, 'task "upgrade" failed: exit code 1', actorId, power)
   for (const phase of ['meta', 'kexec', 'stopEverything', 'reboot']) stage.phase(phase, actorId)
   await machine.takes(TAKES.kexec, power)
   return 'boot'
@@ -56,19 +57,24 @@ export const carryOutStaged = async (machine: Machine, signal: AbortSignal): Pro
   machine.stage.phase('install')
   // The tag is removed when it is read, so a failure isn't repeated.
   machine.disk.change((state) => delete state.staged)
-  if (!(await install(machine, image, signal))) return void (await fail(machine, 'task "upgrade" failed: exit code 1', '', signal))
+  if ((await install(machine, image, signal)) !== 0) return void (await fail(machine, 'task "upgrade" failed: exit code 1', '', signal))
   machine.stage.phase('kexec')
   await machine.takes(TAKES.kexec, signal)
   machine.goDark()
 }
 
-/** Runs the installer for an upgrade. False if it fails. */
-export const install = async (machine: Machine, image: string, signal: AbortSignal): Promise<boolean> => {
-  machine.journal.kernel(`running Talos installer ${imageTag(image) ?? ''}`)
+/** Runs the installer for an upgrade. Returns its exit code, and prints its lines: by default to the kernel's log. */
+export const install = async (
+  machine: Machine,
+  image: string,
+  signal: AbortSignal,
+  print = (line: string): void => machine.journal.kernel(line),
+): Promise<0 | 1> => {
+  print(`running Talos installer ${imageTag(image) ?? ''}`)
   await machine.takes(TAKES.writeImage, signal)
   if (machine.strike('fail-upgrade')) {
-    machine.journal.kernel('failed to install bootloader: input/output error')
-    return false
+    for (const line of failureOutput(grubError(machine.systemDisk ?? ''))) print(line)
+    return 1
   }
   while (machine.disk.state.faults.some(({ kind }) => kind === 'hang-upgrade')) await machine.looksAgainAfter(TAKES.etcdLook, signal)
   machine.disk.change((state) => {
@@ -80,7 +86,7 @@ export const install = async (machine: Machine, image: string, signal: AbortSign
     state.meta[UPGRADE_TAG] = 'A'
     state.counters.upgrades++
   })
-  return true
+  return 0
 }
 
 const fail = async (machine: Machine, message: string, actorId: string, signal: AbortSignal): Promise<'boot'> => {

@@ -3,23 +3,12 @@ import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, Syste
 import { DiscoveredVolumeSpecSchema, DiskSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '#talos/proto/gen/definitions/block_pb.ts'
 import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
 import type { Machine } from '../machine/machine.ts'
+import { type Partition, partitionName, partitionsOf } from '../machine/installing/partitions.ts'
 import { item, kind, prettySize, type Item, type Kind } from './resource.ts'
 import type { Disk } from '../fleet/hardware.ts'
 import type { DiskContent } from '../fleet/media.ts'
 
 // Contents of disks, in Talos's terms (go-blockdevice `blkid`).
-
-interface Partition {
-  name: string
-  label: string
-  /** Label of the partition, if it differs from the label of the file system. */
-  partitionLabel?: string
-  filesystem: string
-  size: number
-  index: number
-}
-
-const partitionName = (disk: string, index: number): string => `${disk}${/\d$/.test(disk) ? 'p' : ''}${index}`
 
 interface Found {
   name: string
@@ -188,28 +177,6 @@ const systemDisks = (machine: Machine): Item[] => {
   return name === null ? [] : [item('system-disk', SystemDiskSpecSchema, { diskId: name, devPath: `/dev/${name}` })]
 }
 
-const PARTITIONS = [
-  { label: 'EFI', filesystem: 'vfat', size: 2_203_058_176 },
-  { label: 'META', filesystem: 'talosmeta', size: 1_048_576 },
-  { label: 'STATE', filesystem: 'xfs', size: 104_857_600 },
-  { label: 'EPHEMERAL', filesystem: 'xfs', size: 0 },
-]
-
-const partitionsOf = (machine: Machine): Partition[] => {
-  const disk = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
-  if (!disk) return []
-  const { config, etcd, half } = machine.disk.state
-  const made = half ? PARTITIONS.filter(({ label }) => label === 'EFI' || label === 'META') : PARTITIONS
-  return made.map(({ label, filesystem, size }, index) => ({
-    name: partitionName(disk.name, index + 1),
-    label,
-    // A wiped partition has no file system until a configuration is applied.
-    filesystem: (half && label === 'EFI') || ((label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null) ? '' : filesystem,
-    size: size || disk.sizeBytes - 2_310_012_928,
-    index: index + 1,
-  }))
-}
-
 /** Volumes on the disks: Talos's partitions on the system disk, the scenario's contents elsewhere. */
 const discoveredVolumes = (machine: Machine): Item[] =>
   machine.hardware.disks.flatMap((disk) => {
@@ -217,7 +184,11 @@ const discoveredVolumes = (machine: Machine): Item[] =>
     const holds = isSystem ? undefined : machine.disk.state.contents?.[disk.name]
     // Talos doesn't list disks that it can't read.
     if (holds === 'unreadable') return []
-    const found = isSystem ? { name: 'gpt', label: '', parts: partitionsOf(machine) } : volumesOf(holds, disk)
+    const found = isSystem
+      ? { name: 'gpt', label: '', parts: partitionsOf(machine) }
+      : machine.wiped?.disk === disk.name
+        ? { name: '', label: '', parts: machine.wiped.parts.map((part) => ({ ...part, label: '', partitionLabel: '', index: 0 })) }
+        : volumesOf(holds, disk)
     const spec = {
       size: BigInt(disk.sizeBytes),
       sectorSize: 512n,
@@ -251,29 +222,29 @@ const partitionItem = (parent: string, part: Partition): Item => {
 }
 
 const volumeStatuses = (machine: Machine): Item[] => {
-  const parts = partitionsOf(machine)
+  // Talos doesn't look for a volume again that it has found, so META stays where it was in this boot.
+  const system = machine.wiped?.disk ?? machine.systemDisk
+  const parts = machine.wiped?.parts.filter(({ label }) => label === 'META') ?? partitionsOf(machine)
   // Without a configuration there are only META and STATE (Talos: controllers/block/volume_config.go).
   const labels = machine.config?.node ? ['META', 'STATE', 'EPHEMERAL'] : ['META', 'STATE']
   return labels.map((label) => {
     const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')
     const isReady = part !== undefined
-    const phase = isReady
-      ? BlockVolumePhase.VOLUME_PHASE_READY
-      : machine.systemDisk !== null && label === 'EPHEMERAL'
-        ? BlockVolumePhase.VOLUME_PHASE_WAITING
-        : BlockVolumePhase.VOLUME_PHASE_MISSING
+    const isFailed = machine.wiped !== null && label === 'STATE'
+    const phase = isReady ? 'ready' : isFailed ? 'failed' : system !== null && label === 'EPHEMERAL' ? 'waiting' : 'missing'
     const filesystem = part?.filesystem === 'xfs' ? BlockFilesystemType.FILESYSTEM_TYPE_XFS : BlockFilesystemType.FILESYSTEM_TYPE_NONE
     const size = isReady ? part.size : 0
     const spec = {
-      phase,
+      phase: BlockVolumePhase[`VOLUME_PHASE_${phase.toUpperCase() as Uppercase<typeof phase>}`],
       location: isReady ? `/dev/${part.name}` : '',
-      parentLocation: isReady ? `/dev/${machine.systemDisk}` : '',
+      parentLocation: isReady ? `/dev/${system}` : '',
+      errorMessage: isFailed ? 'error evaluating disk locator: no such attribute(s): system_disk' : '',
       size: BigInt(size),
       filesystem,
       prettySize: isReady ? prettySize(size) : '',
     }
     return item(label, VolumeStatusSpecSchema, spec, {
-      phase: isReady ? 'ready' : phase === BlockVolumePhase.VOLUME_PHASE_WAITING ? 'waiting' : 'missing',
+      phase,
       type: 'partition',
       filesystem: part?.filesystem === 'xfs' ? 'xfs' : 'none',
     })

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
-import { ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
+import { RebootRequest_Mode, ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
 import type { KubernetesState } from '../cluster/stored.ts'
 import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { hasFeature } from '../config/versions.ts'
@@ -15,6 +15,11 @@ import { onControlPlane, type MachineCalls, PEER, type Peer, machineOf, answer, 
 const TRY_FOR_MS = 60_000
 const TIME_SYNC_WAIT_MS = 5_000
 const YEAR_MS = 365 * 24 * 3_600_000
+const REBOOTS: Record<RebootRequest_Mode, 'default' | 'powercycle' | 'force'> = {
+  [RebootRequest_Mode.DEFAULT]: 'default',
+  [RebootRequest_Mode.POWERCYCLE]: 'powercycle',
+  [RebootRequest_Mode.FORCE]: 'force',
+}
 const META_KEYS = new Set([0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11])
 
 const peerOf = (context: HandlerContext): Peer => context.values.get(PEER)!
@@ -72,7 +77,7 @@ export const changeCalls: MachineCalls = {
     return answer({})
   },
 
-  reboot: (_request, context) => answer({ actorId: machineOf(context).lifecycle.request({ kind: 'reboot' }) }),
+  reboot: ({ mode }, context) => answer({ actorId: machineOf(context).lifecycle.request({ kind: 'reboot', mode: REBOOTS[mode] }) }),
 
   shutdown: (_request, context) => answer({ actorId: machineOf(context).lifecycle.request({ kind: 'shutdown' }) }),
 

@@ -8,6 +8,7 @@ import { imageTag } from '../config/versions.ts'
 import { TAKES } from '../machine/durations.ts'
 import { newer, pulledInstaller } from './image-calls.ts'
 import type { Machine } from '../machine/machine.ts'
+import { partitionsOf } from '../machine/installing/partitions.ts'
 import { install } from '../machine/upgrade.ts'
 
 const TIME_SERVER = 'time.cloudflare.com'
@@ -35,14 +36,20 @@ export const storageService: ServiceImpl<typeof StorageService> = {
     if (mode !== 'maintenance' && !roles.includes('os:admin')) throw new ConnectError('not authorized', Code.PermissionDenied)
     for (const { device, skipVolumeCheck } of devices) {
       if (!machine.hardware.disks.some(({ name }) => name === device)) throw new ConnectError(`blockdevice "${device}" not found`, Code.NotFound)
-      if (device !== machine.systemDisk) continue
+      // A wiped disk keeps its volumes until the next boot.
+      if (device !== (machine.wiped?.disk ?? machine.systemDisk)) continue
       if (!skipVolumeCheck) throw new ConnectError(`blockdevice "${device}" is in use by volume "META"`, Code.FailedPrecondition)
       if (mode !== 'maintenance') throw new ConnectError(`block device "${device}" is mounted or in use`, Code.FailedPrecondition)
     }
     for (const { device } of devices) {
       machine.journal.kernel(`[talos] wiping block device "${device}" with fast method`)
+      const parts = partitionsOf(machine)
       machine.disk.change((state) => {
-        if (device === machine.systemDisk) Object.assign(state, { installed: null, config: null, meta: {}, half: false })
+        if (device === machine.systemDisk) {
+          machine.wiped = { disk: device, parts }
+          Object.assign(state, { installed: null, config: null, meta: {} })
+          delete state.half
+        }
         if (state.contents) delete state.contents[device]
         state.wiped = [...(state.wiped ?? []), device]
       })
@@ -72,7 +79,7 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
     const image = pulledInstaller(machine, source?.imageName)
     const disk = machine.hardware.disks.find(({ name }) => destination?.disk === `/dev/${name}`)
     if (!disk) throw new ConnectError(`disk "${destination?.disk ?? ''}" not found`, Code.InvalidArgument)
-    yield message(`installing Talos to /dev/${disk.name}`)
+    yield message(Buffer.from(`installing Talos to /dev/${disk.name}\n`))
     await machine.takes(TAKES.partition + TAKES.writeImage, context.signal)
     machine.disk.change((state) => {
       state.installed = { version: imageTag(image) ?? machine.talosVersion, disk: disk.name, image }
@@ -87,19 +94,50 @@ export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
     if (!machine.disk.state.installed) throw new ConnectError('machine is not installed', Code.FailedPrecondition)
     const image = pulledInstaller(machine, source?.imageName)
     busy.add(machine)
-    try {
-      yield message(`running Talos installer ${imageTag(image) ?? ''}\n`)
-      const isDone = await install(machine, image, context.signal)
-      yield message(isDone ? 'installation of the boot loader complete\n' : 'failed to install bootloader: input/output error\n')
-      yield exit(isDone ? 0 : 1)
-    } finally {
+    const output = pipe()
+    const code = install(machine, image, context.signal, (line) => output.write(`${line}\n`)).finally(() => {
       busy.delete(machine)
-    }
+      output.end()
+    })
+    // The result is awaited after the output.
+    code.catch(() => undefined)
+    for await (const piece of output.pieces()) yield message(piece)
+    yield exit(await code)
   },
+}
+
+/** Bytes that a reader takes from a pipe at once (Talos: internal/app/lifecycle/container.go, streamOutput). */
+const PIECE_BYTES = 512
+
+/** The output of an installer. A reader gets pieces of at most 512 bytes, which end anywhere: this one ends them inside a character whenever it can. */
+const pipe = () => {
+  const held = { bytes: Buffer.alloc(0), isOver: false }
+  let wake: () => void = () => undefined
+  return {
+    write(text: string): void {
+      held.bytes = Buffer.concat([held.bytes, Buffer.from(text)])
+      wake()
+    },
+    end(): void {
+      held.isOver = true
+      wake()
+    },
+    async *pieces(): AsyncGenerator<Buffer, void, undefined> {
+      while (!held.isOver || held.bytes.length > 0) {
+        if (held.bytes.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+        const first = held.bytes.subarray(0, PIECE_BYTES).findIndex((byte) => byte >= 0xc0)
+        const piece = held.bytes.subarray(0, first < 0 ? PIECE_BYTES : first + 1)
+        held.bytes = held.bytes.subarray(piece.length)
+        if (piece.length > 0) yield piece
+      }
+    },
+  }
 }
 
 /** Machines on which an installer is running. */
 const busy = new WeakSet<Machine>()
 
-const message = (text: string): { progress: { response: { case: 'message'; value: string } } } => ({ progress: { response: { case: 'message', value: text } } })
+const message = (value: Uint8Array): { progress: { response: { case: 'message'; value: Uint8Array } } } => ({
+  progress: { response: { case: 'message', value } },
+})
 const exit = (code: number): { progress: { response: { case: 'exitCode'; value: number } } } => ({ progress: { response: { case: 'exitCode', value: code } } })

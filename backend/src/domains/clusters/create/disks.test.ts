@@ -19,6 +19,7 @@ const chosen = {
   install_wwid: 'naa.1',
   workload_disks: ['/dev/sdb', '/dev/sdc'],
   disk_wwids: wwidsOf(disks, ['/dev/sda', '/dev/sdb', '/dev/sdc']),
+  agreed_disks: {},
 }
 
 test('only a unique id identifies a disk', () => {
@@ -38,6 +39,17 @@ test('Talos is never installed on a disk that has taken the name of another disk
   expect(installProblem(chosen, swapped)).toBeNull()
   expect(installProblem({ ...chosen, install_wwid: null }, swapped)).toContain('/dev/sda is now /dev/sdb')
   expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
+})
+
+test('a disk without a WWID is found by its serial, if no other disk has the same', () => {
+  const virtual = { ...chosen, install_disk: '/dev/vda', install_wwid: null, agreed_disks: agreedOf([{ ...disk('vda', null), serial: 'V1' }], ['/dev/vda']) }
+  const renamed = [
+    { id: 'vda', serial: 'V2' },
+    { id: 'vdb', serial: 'V1' },
+  ]
+  expect(installProblem(virtual, renamed)).toContain('/dev/vda is now /dev/vdb')
+  expect(installProblem(virtual, [{ id: 'vda', serial: 'V1' }])).toBeNull()
+  expect(installProblem(virtual, [...renamed, { id: 'vdc', serial: 'V1' }])).toBeNull()
 })
 
 test('selected disks are wiped even if their names have changed; the disk that Talos runs from is never wiped', () => {
@@ -81,6 +93,7 @@ describe('the check right before wiping', () => {
   test('empty disks and disks with the confirmed content are wiped, even if their names have changed', () => {
     expect(problem([told('sda', 'empty'), told('sdb', 'ext4 "data"')])).toBeNull()
     expect(problem([told('sda', 'empty'), told('sdb', 'empty')])).toBeNull()
+    expect(problem([told('sda', 'wiped'), told('sdb', 'wiped')])).toBeNull()
     expect(problem([told('sda', 'ext4 "data"', { wwid: 'naa.sdb', serial: 'S-sdb' }), told('sdb', 'empty', { wwid: 'naa.sda', serial: 'S-sda' })])).toBeNull()
   })
 

@@ -1,8 +1,8 @@
 /**
  * The chosen disks of a server. The kernel may assign other names (`/dev/sda`) at each boot, so the chosen disks
- * are stored by WWID and looked up by WWID before an installation or a wipe.
+ * are stored by WWID, and by serial, and looked up by it before an installation or a wipe.
  */
-import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, mediaOf } from '#contract/servers/disks.ts'
+import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, isBlank, mediaOf } from '#contract/servers/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
 import type { Agreed, AgreedDisks, DiskWwids } from '../../../db/columns.ts'
@@ -40,13 +40,22 @@ export const diskColumns = (disks: readonly PlannedDisk[], install: string, work
   disk_wwids: JSON.stringify(wwidsOf(disks, [install, ...workload])),
 })
 
-type Chosen = Pick<MemberRow, 'name' | 'install_disk' | 'install_wwid' | 'disk_wwids'> & { readonly workload_disks: readonly string[] }
+type Chosen = Pick<MemberRow, 'name' | 'install_disk' | 'install_wwid' | 'disk_wwids' | 'agreed_disks'> & { readonly workload_disks: readonly string[] }
 
-type Present = Pick<DiskFacts, 'id' | 'wwid'>
+type Present = Pick<DiskFacts, 'id' | 'wwid' | 'serial'>
+
+/** The current disks that have the identifier of a chosen disk: its WWID, or its serial if it has no WWID of its own, such as a virtual disk. `by`: null without one. */
+export function bearersOf<T extends Present>({ disk_wwids, agreed_disks }: Pick<Chosen, 'disk_wwids' | 'agreed_disks'>, device: string, now: readonly T[]) {
+  const wwid = disk_wwids[device]
+  if (wwid !== undefined) return { by: `WWID ${wwid}`, disks: now.filter((d) => d.wwid === wwid) }
+  const serial = agreed_disks[device]?.serial
+  return serial ? { by: `serial ${serial}`, disks: now.filter((d) => d.serial === serial) } : { by: null, disks: [] }
+}
 
 const found = (chosen: Chosen, device: string, now: readonly Present[]): string | undefined => {
-  const wwid = chosen.disk_wwids[device]
-  const disk = now.find((d) => (wwid === undefined ? `/dev/${d.id}` === device : d.wwid === wwid))
+  const { disks } = bearersOf(chosen, device, now)
+  const isUnique = chosen.disk_wwids[device] !== undefined || disks.length === 1
+  const disk = isUnique ? disks[0] : now.find((d) => `/dev/${d.id}` === device)
   return disk && `/dev/${disk.id}`
 }
 
@@ -67,10 +76,9 @@ interface Wiping {
   /** The configuration was sent before, so the installer and the workload may have written to the disks. */
   readonly isAgain: boolean
 }
-type ToWipe = Chosen & Pick<MemberRow, 'agreed_disks'>
 type Told = DiskFacts & { readonly wwid?: string | null | undefined }
 
-const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly string[] => [
+const devicesOf = (chosen: Chosen, { isInstalled, isAgain }: Wiping): readonly string[] => [
   ...(isInstalled ? [] : [chosen.install_disk]),
   ...(isAgain ? [] : chosen.workload_disks),
 ]
@@ -79,7 +87,7 @@ const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly s
  * The chosen disks that are present but whose identity or content differs from the confirmation, with their chosen and current paths. Empty disks need no
  * confirmation.
  */
-export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping) {
+export function notAgreed(chosen: Chosen, disks: readonly Told[], wiping: Wiping) {
   return devicesOf(chosen, wiping).flatMap((device) => {
     const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
     const now = found(chosen, device, disks)
@@ -87,13 +95,13 @@ export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping
     if (now === undefined || disk === undefined) return []
     const isAnother = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
     const isOurs = wiping.isAgain && contentOf(disk) === talosContent
-    if (!isAnother && (contentOf(disk) === agreed.content || contentOf(disk) === emptyContent || isOurs)) return []
+    if (!isAnother && (contentOf(disk) === agreed.content || isBlank(disk) || isOurs)) return []
     return [{ device, now, disk, agreed, isAnother }]
   })
 }
 
 /** Returns why the chosen disks must not be wiped now (one is missing or was replaced, or its content isn't the confirmed content), else null. */
-export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
+export function wipeProblem(chosen: Chosen, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)
   if (gone !== undefined)

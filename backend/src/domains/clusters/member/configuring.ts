@@ -47,7 +47,7 @@ export async function configure(turn: MemberTurn, seen: Seen, why: string | null
   const { parts, job, state, m } = turn
   const config = await store.newestConfig(parts.db, m.cluster_id, m.node_id)
   const yaml = await parts.secrets.openConfig(parts.db, m.cluster_id, config!.sealed)
-  const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
+  const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none' && seen.installation.state !== 'wiped'
   // The intent is written before sending, because the server may get the cluster's secrets even if the call fails.
   const intent = {
     send_intent_at: new Date(job.now()),

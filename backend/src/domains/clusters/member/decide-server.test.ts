@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Installation } from '#talos/client/installation.ts'
 import type { MemberRow } from '../store.ts'
 import { buildMember } from '../testing/rows.ts'
 import { type Around, decideBlind, decideServer, mostResets, mostSends, patienceMs, resetAgainMs, type Seen, settleMs } from './decide-server.ts'
@@ -29,6 +30,8 @@ const secured = (stage: string, services: Record<string, typeof healthy> = { etc
   askedTrouble: false,
   isInstallSkipped: false,
   last: null,
+  restart: null,
+  isTroubleOver: false,
   trouble: null,
   log: [],
 })
@@ -288,14 +291,43 @@ test('Talos is not wiped if it was on the disk before the installation or has st
 
 test('a server that runs Talos from memory does not count as installed', () => {
   const running = secured('booting') as Extract<Seen, { kind: 'secured' }>
-  const from = (state: 'none' | 'half' | 'whole'): Seen => ({ ...running, installation: { state, disk: state === 'none' ? null : 'sda' } })
+  const from = (state: Installation['state']): Seen => ({ ...running, installation: { state, disk: state === 'none' ? null : 'sda' } })
   expect(decideServer(sent, around, from('half'))).toMatchObject({ act: 'mend', at: 'install', how: 'reset', disk: 'sda' })
-  expect(decideServer(sent, around, from('none'))).toMatchObject({ act: 'mend', at: 'install', how: 'restart' })
   expect(decideServer(sent, around, from('whole'))).toMatchObject({ act: 'wait', at: 'etcd' })
-  // Without services, the machine may still be about to install. It is restarted only if it reports that it skipped the installation.
-  const early = { ...from('none'), services: {} } as Extract<Seen, { kind: 'secured' }>
+  // Without services, the machine may still be about to install. It is reset only if it reports that it skipped the installation.
+  const early = { ...from('half'), services: {} } as Extract<Seen, { kind: 'secured' }>
   expect(decideServer(sent, around, early)).toMatchObject({ act: 'wait', at: 'install' })
-  expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'restart' })
+  expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'reset' })
+  // A machine of Talos 1.14 skips the sequence and installs later, so a disk without Talos is no reason for a restart.
+  expect(decideServer(sent, around, { ...early, installation: { state: 'none', disk: null }, isInstallSkipped: true })).toMatchObject({ act: 'wait' })
+})
+
+test('a server whose disk was wiped is restarted by force, and its failure stays the first part of the reason', () => {
+  const wiped = { ...secured('booting', {}), installation: { state: 'wiped', disk: 'sda' } } as Seen
+  expect(decideServer({ ...sent, sends: 2, trouble: 'failed to install grub' }, around, wiped)).toEqual({
+    act: 'mend',
+    at: 'install',
+    how: 'restart',
+    disk: 'sda',
+    reason:
+      'The installation failed: failed to install grub. The disk of web-1 was wiped, but Talos notices that only after a restart. It is restarted by force, because any other restart would wait for the wiped disk',
+  })
+  // In maintenance the server gets its configuration, because it can't be restarted there.
+  const there: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'wiped', disk: 'sda' } }
+  expect(decideServer({ ...sent, sends: 1, was_installed: false, left_at: new Date(now) }, around, there)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, at: 'etcd', secured_at: new Date(now - 9000) }, around, wiped)).not.toMatchObject({ act: 'mend' })
+})
+
+test('a restart that stays at one phase for two minutes is forced, but never that of a member of the cluster', () => {
+  const restarting = (ms: number) => ({ ...secured('rebooting', {}), restart: { phase: 'volumeFinalize (7/10)', ms } }) as Seen
+  expect(decideServer(sent, around, restarting(119_000))).toMatchObject({ act: 'wait' })
+  expect(decideServer(sent, around, restarting(120_000))).toMatchObject({
+    act: 'mend',
+    how: 'restart',
+    reason: 'web-1 has been at the phase volumeFinalize (7/10) of its restart for 2 min. It is restarted by force',
+  })
+  const member = { ...sent, at: 'etcd', secured_at: new Date(now - 9000) } as const
+  expect(decideServer(member, around, restarting(3_600_000))).toMatchObject({ act: 'wait' })
 })
 
 test('a failed installation is reported while the server restarts, while it is silent, and during the next attempt', () => {

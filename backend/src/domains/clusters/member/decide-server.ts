@@ -44,6 +44,10 @@ export type Seen =
       readonly isInstallSkipped: boolean
       /** Last message of a running installation, if queried. */
       readonly last: string | null
+      /** Phase of a restart that is running or has failed, and for how long it has been seen; null if no restart was seen. */
+      readonly restart: { readonly phase: string; readonly ms: number } | null
+      /** Whether the failure that was found earlier in this attempt is over, such as that of an image that is being pulled now. */
+      readonly isTroubleOver: boolean
       /** Last lines of the server's log, if queried, else empty. */
       readonly log: readonly string[]
     }
@@ -76,7 +80,10 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, m: Membe
 export type ServerAct =
   | { readonly act: 'render'; readonly at: Place }
   | { readonly act: 'apply'; readonly at: Place; readonly reason: string | null }
-  /** The disk is half installed, so Talos would not install again. In maintenance the disk is wiped; a server that runs from memory is reset and restarted. */
+  /**
+   * The disk is half installed, so Talos would not install again. In maintenance the disk is wiped, and a server that runs from memory is reset. If the disk was
+   * wiped, or if a restart doesn't end, the server is restarted by force.
+   */
   | { readonly act: 'mend'; readonly at: Place; readonly how: 'wipe' | 'restart' | 'reset'; readonly disk: string | null; readonly reason: string }
   | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
   | { readonly act: 'release'; readonly at: Place }
@@ -110,6 +117,8 @@ export const settleMs = 10_000
 export const mostSends = 5
 /** A reset starts at once. If a server still runs after this time, in ms, the reset is sent again. */
 export const resetAgainMs = 90_000
+/** A phase of a restart takes seconds. A server that is no member of a cluster yet, answers, and stays at the same phase for this time, in ms, is restarted by force. */
+const stuckMs = 2 * minute
 /** Number of graceful resets of a leaving server before it fails. */
 export const mostResets = 3
 
@@ -242,24 +251,45 @@ export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secur
 const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
   trouble !== null ? `: ${trouble}` : last !== null ? `; last message of Talos: ${last}` : ''
 
+/** The failure of the last attempt as a sentence with a space, or ''. */
+const failedBefore = ({ trouble }: MemberRow): string => (trouble === null ? '' : `The installation failed: ${trouble}. `)
+
 function joinSecured(server: MemberRow, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')
     return wait(
       'install',
       `Installing since ${atTime(server.at === 'install' ? server.at_since : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
     )
+  // Talos waits for its volumes, and one that has failed is never closed (`v1alpha1_sequencer_tasks.go`, TeardownVolumeLifecycle).
+  if (seen.stage === 'rebooting' && server.secured_at === null && seen.restart !== null && seen.restart.ms >= stuckMs)
+    return {
+      act: 'mend',
+      at: server.at,
+      how: 'restart',
+      disk: null,
+      reason: `${failedBefore(server)}${server.name} has been at the phase ${seen.restart.phase} of its restart for ${lasting(seen.restart.ms)}. It is restarted by force`,
+    }
   // The installation failed, and Talos restarts by itself.
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.secured_at === null && server.at !== 'boot')
     return wait('install', `The installation failed: ${seen.trouble}. ${server.name} restarts and the installation is tried again`)
   const isStarted = hasStarted(server.role, seen)
-  // Talos that runs from memory starts no services, either before an installation or after skipping it: `isInstallSkipped` tells the two cases apart.
-  if (server.secured_at === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
+  // The disk was wiped, but Talos counts as installed until it restarts, so it skips the installation and runs from memory.
+  if (server.secured_at === null && seen.installation?.state === 'wiped')
     return {
       act: 'mend',
       at: 'install',
-      how: seen.installation.state === 'half' ? 'reset' : 'restart',
+      how: 'restart',
       disk: seen.installation.disk,
-      reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is restarted, to be installed`,
+      reason: `${failedBefore(server)}The disk of ${server.name} was wiped, but Talos notices that only after a restart. It is restarted by force, because any other restart would wait for the wiped disk`,
+    }
+  // Talos that runs from memory starts no services. In Talos 1.13 and earlier it skips the installation only if it has found META at boot.
+  if (server.secured_at === null && seen.installation?.state === 'half' && (isStarted || seen.isInstallSkipped))
+    return {
+      act: 'mend',
+      at: 'install',
+      how: 'reset',
+      disk: seen.installation.disk,
+      reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is reset, to be installed`,
     }
   if (!isStarted) {
     // The server boots twice: before the installation and, after a restart, from its disk.

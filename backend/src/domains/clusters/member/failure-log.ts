@@ -4,6 +4,7 @@
  */
 import type { clusterServerFailure } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
+import type { Installation } from '#talos/client/installation.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { Change } from '../../../record.ts'
@@ -20,17 +21,28 @@ const readWithinMs = 5_000
 
 type Kept = Partial<Pick<MemberRow, 'trouble' | 'failure_log' | 'failure_log_at'>>
 
+interface Told {
+  readonly trouble: string | null
+  readonly log: readonly string[]
+  readonly isInstallSkipped: boolean
+  readonly isTroubleOver: boolean
+  readonly installation: Installation | null
+}
+
 const kept = (lines: readonly string[]): string => withoutTokens(lines.join('\n')).slice(-mostCharacters)
 
 /**
  * The columns to write with the failure and the log of a boot; empty if nothing is new. During a first attempt the log is stored only if it shows a failure.
- * During later attempts it is always stored, because the moment of the failure may be missed.
+ * During later attempts it is always stored, because the moment of the failure may be missed. A boot that skipped the installation, to be restarted, says nothing
+ * about the cause, so the known one and its log stay.
  */
 export function troubleOf(
   m: Pick<MemberRow, 'trouble' | 'failure_log_at' | 'sends'>,
-  { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
+  { trouble, log, isInstallSkipped, isTroubleOver, installation }: Told,
   now: number,
 ): Kept {
+  if (isInstallSkipped && installation?.state !== 'whole' && m.trouble !== null) return {}
+  if (isTroubleOver) return m.trouble === null ? {} : { trouble: null }
   // The failure text ends with the installer's message, which may still be missing early in a new attempt. So the start of the stored text isn't a new failure.
   const isNew = trouble !== null && trouble !== m.trouble && m.trouble?.startsWith(`${trouble}: `) !== true
   const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs

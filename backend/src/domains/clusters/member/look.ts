@@ -11,9 +11,18 @@ import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
 import type { Seen } from './decide-server.ts'
 import type { MemberTurn } from './run.ts'
 
-type Trouble = Pick<Extract<Seen, { kind: 'secured' }>, 'trouble' | 'isInstallSkipped' | 'last'>
-/** The last query of each joining server's log: attempt, stage, time and the failure found. Keyed by queue key. In memory only. */
-export type AskedTroubles = Map<string, { readonly sends: number; readonly stage: string; readonly at: number; readonly trouble: Trouble }>
+type Secured = Extract<Seen, { kind: 'secured' }>
+type Trouble = Pick<Secured, 'trouble' | 'isInstallSkipped' | 'last'>
+interface Asked {
+  readonly sends: number
+  readonly stage: string
+  readonly at: number
+  readonly trouble: Trouble
+  /** The phase of a restart, and when it was seen first. */
+  readonly restart: { readonly phase: string; readonly since: number } | null
+}
+/** The last query of each joining server's log: attempt, stage, time and what it showed. Keyed by queue key. In memory only. */
+export type AskedTroubles = Map<string, Asked>
 
 /** Age of an installation, in ms, after which the server's log is queried for a failure. After a failed attempt the log is queried at once. */
 const troubleAfterMs = 5_000
@@ -59,10 +68,17 @@ export async function lookAt(turn: MemberTurn, asked: AskedTroubles): Promise<Se
     const seen = await look(await parts.servers.connection(m.node_id), await adminOf(turn), expected, job.signal)
     if (!isJoining) asked.delete(job.key)
     if (seen.kind !== 'secured' || !isJoining) return seen
-    if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.trouble } : seen
-    const trouble = { trouble: seen.trouble, isInstallSkipped: seen.isInstallSkipped, last: seen.last }
-    asked.set(job.key, { sends: m.sends, stage: seen.stage, at: job.now(), trouble })
-    return seen
+    const now = job.now()
+    const lasting = (restart: Asked['restart']): Secured['restart'] => restart && { phase: restart.phase, ms: now - restart.since }
+    if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.trouble, restart: lasting(last.restart) } : seen
+    const { restart: shown, ...found } = seen
+    const trouble = { trouble: found.trouble, isInstallSkipped: found.isInstallSkipped, last: found.last }
+    const isSame = last?.stage === found.stage && last.restart !== null && last.restart.phase === shown?.phase
+    const restart = isSame ? last.restart : shown && { phase: shown.phase, since: now }
+    asked.set(job.key, { sends: m.sends, stage: found.stage, at: now, trouble, restart })
+    // The first attempt has had no other failure than one of this boot.
+    const isTroubleOver = found.trouble === null && (m.sends === 1 || (last !== undefined && last.trouble.trouble !== null))
+    return { ...found, restart: lasting(restart), isTroubleOver }
   } catch (error) {
     return unseen(error, job.signal)
   }
@@ -114,6 +130,8 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
           trouble: trouble?.reason ?? null,
           isInstallSkipped: trouble?.isInstallSkipped ?? false,
           last: trouble?.last ?? null,
+          restart: trouble?.restartPhase == null ? null : { phase: trouble.restartPhase, ms: 0 },
+          isTroubleOver: false,
           log: trouble?.lines ?? [],
         }
       },

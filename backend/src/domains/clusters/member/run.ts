@@ -23,7 +23,7 @@ export const orderDeadlineMs = 60_000
 const noteSeenEveryMs = 5_000
 
 /** Columns that only record an observation. If only these columns change, no other reconciler is woken. */
-const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
+const lookColumns: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'failure_log', 'failure_log_at'])
 
 /** The columns that an observation changes. */
 export function sighting(m: store.MemberRow, seen: Seen, now: number): MemberChange {

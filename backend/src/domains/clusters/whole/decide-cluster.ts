@@ -3,7 +3,7 @@
  * actions of single servers are decided in `decide-server.ts`, so a slow server delays only the steps that depend on it.
  */
 import type { ClusterStatus } from '#contract/clusters/clusters.ts'
-import { listed } from '../sentences.ts'
+import { joined, listed } from '../sentences.ts'
 import type { MemberRow, State } from '../store.ts'
 
 export type ClusterAct =
@@ -85,6 +85,13 @@ export const waitingForMembers = (left: readonly Pick<MemberRow, 'name'>[]): str
 const failureOf = ({ name, failure }: MemberRow): string =>
   failure !== null && ` ${failure}`.includes(` ${name} `) ? failure : `${name}: ${failure ?? 'it failed'}`
 
+/** A sentence about servers that are being installed, with the failures that are known of them. */
+function withTroubles(sentence: string, servers: readonly MemberRow[]): string {
+  const told = servers.filter((m) => m.trouble !== null)
+  const [only] = servers.length === 1 ? told : []
+  return only ? `${sentence}: ${only.trouble}` : joined([sentence, ...told.map((m) => `${m.name}: ${m.trouble}`)])
+}
+
 /** The cluster's status, and a sentence about what the cluster waits for. */
 export function describe(state: State): { status: ClusterStatus; reason: string | null } {
   const { row, members, bootstrap, hasBundle } = state
@@ -100,7 +107,7 @@ export function describe(state: State): { status: ClusterStatus; reason: string 
     if (unsent.length > 0 && unsent.length === unsecured.length)
       return { status: 'configuring', reason: `Sending ${names(unsent)} ${unsent.length === 1 ? 'its' : 'their'} configuration` }
     if (unsecured.length === 0) return { status: 'bootstrapping', reason: 'Choosing the control plane that etcd is started on' }
-    return { status: 'installing', reason: `Waiting for ${names(unsecured)} to install and restart` }
+    return { status: 'installing', reason: withTroubles(`Waiting for ${names(unsecured)} to install and restart`, unsecured) }
   }
   if (bootstrap.confirmed_at === null)
     return { status: 'bootstrapping', reason: `Starting etcd on ${joined.find((m) => m.node_id === bootstrap.node_id)?.name ?? 'the first control plane'}` }
@@ -108,7 +115,7 @@ export function describe(state: State): { status: ClusterStatus; reason: string 
   const late = joined.filter((m) => m.node_ready_at === null)
   if (row.nodes_ready_at === null) {
     const installing = late.filter((m) => m.secured_at === null)
-    if (installing.length > 0) return { status: 'installing', reason: `Waiting for ${names(installing)} to install` }
+    if (installing.length > 0) return { status: 'installing', reason: withTroubles(`Waiting for ${names(installing)} to install`, installing) }
     return { status: 'bootstrapping', reason: late.length > 0 ? `Waiting for ${names(late)} to be Ready in Kubernetes` : 'Waiting for Kubernetes' }
   }
   return { status: 'bootstrapping', reason: row.key_applied_at === null ? 'Putting the cluster key into the cluster' : 'Giving operators access' }

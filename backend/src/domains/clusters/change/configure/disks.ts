@@ -1,7 +1,7 @@
 /** Changes the workload disks of a server. An added disk is only recorded, as in the creation of a cluster. A removed disk is wiped only on request. */
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
-import { canWipe, type ConfirmedDisk, devicePath, emptyContent, contentOf, type DiskFacts } from '#contract/servers/disks.ts'
+import { canWipe, type ConfirmedDisk, devicePath, type DiskFacts, isBlank } from '#contract/servers/disks.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
@@ -54,7 +54,7 @@ async function wipe(turn: ChangeTurn<Change>, m: store.MemberRow, device: string
       const now = devicePath(disk.id)
       if (now === system) return `Talos is installed on ${now} of ${m.name}. Nothing was wiped`
       // The disk is also empty after an earlier attempt whose answer was lost.
-      if (contentOf(disk) === emptyContent) return null
+      if (isBlank(disk)) return null
       const allowed = canWipe([{ server: m.name, disks, devices: [now], kept: system ?? null }], confirmationsOf(turn, [disk]))
       if (!allowed.ok) return allowed.reason
       await turn.job.effect(`wipe/${m.node_id}${device}`, () => client.wipeDisk(disk.id))
