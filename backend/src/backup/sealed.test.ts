@@ -64,6 +64,19 @@ test('a changed header, a wrong passphrase and a file of another kind cause diff
   expect(await why(changed(25, whole[25]! ^ 1))).toBe('This is not the passphrase of this backup')
 })
 
+test.each([
+  [20, 16, 4],
+  [18, 8, 1],
+  [17, 8, 2],
+  [17, 9, 1],
+  [1, 1, 1],
+  [0, 0, 0],
+])('a file that asks for scrypt with 2^%i, %i and %i is refused before any work', async (...parameters) => {
+  const whole = Buffer.from(await sealed(Buffer.from('text')))
+  whole.set(parameters, 19)
+  await expect(opened(whole, passphrase, new Map())).rejects.toThrow('The header of the backup was changed')
+})
+
 test('a passphrase is accepted in every Unicode normalization form', async () => {
   const text = Buffer.concat(await Array.fromAsync(seal('Zażółć gęślą jaźń'.normalize('NFD'), inParts(Buffer.from('text'), 4))))
   expect((await opened(text, 'Zażółć gęślą jaźń'.normalize('NFC'), new Map())).toString()).toBe('text')

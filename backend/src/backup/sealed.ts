@@ -29,17 +29,19 @@ const headBytes = checkAt + checkBytes
 const pieceBytes = 64 * 1024
 const tagBytes = 16
 
-/** Parameters of scrypt (OWASP's first choice): deriving a key takes 128 MiB of memory and about half a second. */
+/**
+ * Parameters of scrypt (OWASP's first choice): deriving a key takes 128 MiB of memory and about half a second. Steelyard has never written others, so a file with
+ * others is refused before any work: a stranger's file can't choose how much work and memory it takes.
+ */
 const cost = { log2N: 17, r: 8, p: 1 }
-/** Upper limits of scrypt's parameters: a file with larger values was not made by Steelyard. */
-const highest = { log2N: 20, r: 16, p: 4 }
 
 interface Keys {
   readonly key: Buffer
   readonly check: Buffer
 }
 
-async function keysOf(passphrase: string, { log2N, r, p }: typeof cost, salt: Uint8Array): Promise<Keys> {
+async function keysOf(passphrase: string, salt: Uint8Array): Promise<Keys> {
+  const { log2N, r, p } = cost
   const N = 2 ** log2N
   const master = await new Promise<Buffer>((resolve, reject) => {
     scrypt(passphrase.normalize('NFKC'), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, made) => (error ? reject(error) : resolve(made)))
@@ -61,7 +63,7 @@ export type KnownKeys = Map<string, Keys>
 /** Encrypts the bytes of `source`. */
 export async function* seal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
   const salted = Buffer.concat([Buffer.from([cost.log2N, cost.r, cost.p]), randomBytes(saltBytes)])
-  const keys = await keysOf(passphrase, cost, salted.subarray(saltAt - costAt))
+  const keys = await keysOf(passphrase, salted.subarray(saltAt - costAt))
   known.set(salted.toString('hex'), keys)
   yield* sealPieces(keys.key, Buffer.concat([magic, salted, keys.check]), source)
 }
@@ -150,10 +152,10 @@ async function openHead(passphrase: string, head: Buffer, known: KnownKeys): Pro
   if (!head.subarray(0, magic.length).equals(magic)) throw new BackupRefused('This is not a backup of Steelyard')
   if (head.length < headBytes) throw new BackupRefused('The backup is cut off: its end is missing')
   const [log2N, r, p] = [head.readUInt8(costAt), head.readUInt8(costAt + 1), head.readUInt8(costAt + 2)]
-  if (log2N > highest.log2N || log2N < 1 || r > highest.r || r < 1 || p > highest.p || p < 1) throw new BackupRefused('The header of the backup was changed')
+  if (log2N !== cost.log2N || r !== cost.r || p !== cost.p) throw new BackupRefused('The header of the backup was changed')
   const salt = head.subarray(saltAt, checkAt)
   const name = head.subarray(costAt, checkAt).toString('hex')
-  const keys = known.get(name) ?? (await keysOf(passphrase, { log2N, r, p }, salt))
+  const keys = known.get(name) ?? (await keysOf(passphrase, salt))
   if (!timingSafeEqual(keys.check, head.subarray(checkAt, headBytes))) throw new WrongPassphrase('This is not the passphrase of this backup')
   known.set(name, keys)
   return keys

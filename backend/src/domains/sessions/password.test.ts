@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { hash } from '@node-rs/argon2'
 import { hashNow, nobodysHash, verifyPassword } from './password.ts'
 
 test('a hash is argon2id in the PHC format, with a new salt each time', async () => {
@@ -18,6 +19,13 @@ test('a hash of the reference implementation is accepted', async () => {
 test('a hash with weaker parameters is accepted and marked as outdated', async () => {
   const weak = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'
   expect(await verifyPassword('password', weak)).toEqual({ right: true, outdated: true })
+})
+
+test('no password matches a hash that needs more work than any of Steelyard', async () => {
+  for (const more of [{ memoryCost: 65_537 }, { memoryCost: 256, timeCost: 11 }, { memoryCost: 256, parallelism: 5 }]) {
+    const made = await hash('password', { timeCost: 1, parallelism: 1, ...more })
+    expect(await verifyPassword('password', made)).toEqual({ right: false, outdated: false })
+  }
 })
 
 test('no password matches an invalid hash or the placeholder hash for unknown users', async () => {

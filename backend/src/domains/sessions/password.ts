@@ -34,7 +34,9 @@ export const hashPassword = (password: string, by: string): Promise<string> => i
 /** Must be called inside of `inTurn`. */
 export const hashNow = (password: string): Promise<string> => hash(password, parameters)
 
-const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=\d{1,2}\$[A-Za-z0-9+/]{1,64}\$[A-Za-z0-9+/]{43}$/
+/** Limits of m (KiB), t and p: a hash that needs more work was not made by Steelyard. A backup of somebody else could contain one. */
+const highest = [65_536, 10, 4] as const
+const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{1,64}\$[A-Za-z0-9+/]{43}$/
 
 /**
  * Must be called inside of `inTurn`. An empty password and an unreadable hash never match.
@@ -42,7 +44,7 @@ const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=\d{1,2}\$[A-Za-z0-9+/]
  */
 export async function verifyPassword(password: string, phcHash: string): Promise<{ right: boolean; outdated: boolean }> {
   const match = phc.exec(phcHash)
-  if (!match || password === '') return { right: false, outdated: false }
+  if (!match || password === '' || match.slice(1, 4).some((value, i) => Number(value) > highest[i]!)) return { right: false, outdated: false }
   const right = await verify(phcHash, password)
   return { right, outdated: right && (Number(match[1]) < parameters.memoryCost || Number(match[2]) < parameters.timeCost) }
 }
