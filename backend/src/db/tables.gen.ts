@@ -610,7 +610,7 @@ export interface Tables {
     id: Generated<string>
     cluster_id: string | null
     cluster_name: string | null
-    store_id: string
+    store_id: string | null
     object_key: string
     source_key: string | null
     made_by: 'request' | 'schedule' | 'import'

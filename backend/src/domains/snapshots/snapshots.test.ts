@@ -202,6 +202,22 @@ test('a removed snapshot is gone from the list and from its store', async () => 
   expect(existsSync(path.join(folder, snapshot.key))).toBe(false)
 })
 
+test('a store whose snapshots were all removed can be removed; the row of a removed snapshot stays', async () => {
+  const made = await admin.call(storeCreate, { body: { name: 'spare', kind: 'folder', folder: path.join(backend.config.dataFolder, 'stores/spare') } })
+  const store = made.answer!.id
+  const snapshot = await take(store)
+  const refused = await admin.call(storeRemove, { params: { id: store } })
+  expect([refused.status, refused.problem?.error]).toEqual([409, 'spare contains a snapshot: remove it first'])
+  await admin.call(snapshotRemove, { params: { id: snapshot.id } })
+  await world.until(
+    async () => (await admin.call(snapshotGet, { params: { id: snapshot.id } })).status,
+    (status) => status === 404,
+  )
+  expect((await admin.call(storeRemove, { params: { id: store } })).status).toBe(204)
+  const { rows } = await backend.platform.pool.query('select status, store_id from snapshot where id = $1', [snapshot.id])
+  expect(rows).toEqual([{ status: 'removed', store_id: null }])
+})
+
 const scheduled = async () => (await all({ cluster: cluster.name })).filter((s) => s.made_by === 'schedule')
 /** Moves the last run of the schedule back by some hours. The clock isn't changed, because certificates depend on it. */
 async function away(hours: number): Promise<void> {

@@ -10,7 +10,7 @@ import type { Tables } from '../../db/tables.gen.ts'
 type On = Db | Tx
 type Row = Selectable<Tables['snapshot']>
 /** A snapshot that isn't removed. */
-export type SnapshotRow = Omit<Row, 'status'> & { status: Exclude<Row['status'], 'removed'>; store_name: string }
+export type SnapshotRow = Omit<Row, 'status' | 'store_id'> & { status: Exclude<Row['status'], 'removed'>; store_id: string; store_name: string }
 export type ScheduleRow = Selectable<Tables['snapshot_schedule']> & { store_name: string }
 
 /** Snapshots that aren't removed. */
@@ -21,7 +21,7 @@ const snapshots = (on: On) =>
     .selectAll('snapshot')
     .select('store.name as store_name')
     .where('snapshot.status', '<>', 'removed')
-    .$narrowType<{ status: SnapshotRow['status'] }>()
+    .$narrowType<{ status: SnapshotRow['status']; store_id: string }>()
 
 const readers: SqlReaders<typeof snapshotList.list> = {
   sort: {
