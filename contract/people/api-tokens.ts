@@ -7,7 +7,7 @@ import { list, listOperation } from '../list.ts'
 import { seen } from '../names.ts'
 import { operation } from '../operation.ts'
 import { byId, time, wholeIn } from '../page.ts'
-import { Scope } from '../permissions.ts'
+import { type Role, Scope, scopesOf } from '../permissions.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { User } from '../sessions.ts'
 
@@ -70,6 +70,15 @@ export type NewApiToken = z.infer<typeof NewApiToken>
 export function mayHaveScopes(held: readonly Scope[], asked: readonly Scope[]): Verdict {
   const missing = asked.filter((scope) => !held.includes(scope))
   return missing.length === 0 ? yes : no(`Your role does not include ${missing.join(', ')}`)
+}
+
+/**
+ * Whether a caller with the scopes `held` may give somebody a role, or a link with which somebody gets it. Otherwise an API token with `users:manage` alone could
+ * make itself an admin.
+ */
+export function mayGiveRole(held: readonly Scope[], role: Role): Verdict {
+  const missing = scopesOf[role].filter((scope) => !held.includes(scope))
+  return missing.length === 0 ? yes : no(`The role ${role} includes ${missing.join(', ')}, which the API token does not include`)
 }
 
 export const apiTokenCreate = operation('apiTokenCreate', 'POST /v1/tokens', 'signed_in', {

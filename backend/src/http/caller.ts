@@ -1,7 +1,9 @@
 /** The caller of a use-case, as named in the audit log. */
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operation.ts'
-import { permits, type Scope } from '#contract/permissions.ts'
+import { mayGiveRole } from '#contract/people/api-tokens.ts'
+import { permits, type Role, type Scope } from '#contract/permissions.ts'
+import { yes } from '#contract/rule.ts'
 import type { Tx } from '../db/db.ts'
 
 /** A signed-in user, as determined by the session guard. */
@@ -50,6 +52,12 @@ export const mayManageAccess = (caller: UserCaller, userId: string): boolean =>
 /** @throws Problem forbidden unless `mayManageAccess` */
 export function demandAccess(caller: UserCaller, userId: string): void {
   if (!mayManageAccess(caller, userId)) throw new Problem('forbidden', `${caller.isToken ? 'The API token' : 'Your role'} does not include users:manage`)
+}
+
+/** @throws Problem forbidden unless the user may give somebody the role */
+export function demandRole(caller: Caller, role: Role): void {
+  const verdict = caller.kind === 'user' ? mayGiveRole(caller.scopes, role) : yes
+  if (!verdict.ok) throw new Problem('forbidden', verdict.reason)
 }
 
 /** The caller of changes that reconcilers make. */

@@ -4,11 +4,12 @@ import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { eventStream } from '#contract/events.ts'
 import type { Asked, Operation } from '#contract/operation.ts'
 import { apiTokenCreate, apiTokenList, apiTokenPattern, apiTokenRevoke, type NewApiToken } from '#contract/people/api-tokens.ts'
+import { invitationCreate, invitationList, waitlistInvite, waitlistJoin, waitlistList } from '#contract/people/invitations.ts'
 import { sessionProve } from '#contract/people/profile.ts'
-import type { Scope } from '#contract/permissions.ts'
+import { type Scope, scopesOf } from '#contract/permissions.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { passwordChange, sessionEndAll, sessionGet, sessionList } from '#contract/sessions.ts'
-import { userCreate, userRemove, userUpdate } from '#contract/users.ts'
+import { userCreate, userList, userRemove, userResetPassword, userResetSecondFactor, userUpdate } from '#contract/users.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
 
 const backend = await startBackend()
@@ -131,7 +132,7 @@ test('when its user loses a role, a token loses the scopes of that role', async 
 test('a token can not make tokens, change the account, or give proofs; proofs are not asked of it', async () => {
   const own = await startBackend()
   const user = await own.signIn()
-  const { token } = await withToken(user, ['users:manage', 'servers:read'])
+  const { token } = await withToken(user, ['users:manage', ...scopesOf.viewer])
   own.clock.advance(20 * 60_000)
   const body = { password: user.password, new_password: 'another long password' }
   for (const refused of [
@@ -142,6 +143,45 @@ test('a token can not make tokens, change the account, or give proofs; proofs ar
     expect([refused.status, refused.problem?.error]).toEqual([403, 'An API token may not do this. Sign in to do it.'])
   const person = { email: 'made@example.com', name: 'Made', role: 'viewer' as const, password: 'a long password' }
   expect((await as(token, userCreate, { body: person }, own)).status).toBe(201)
+})
+
+test('a token gives nobody a role with scopes that it lacks, and no link to an account with one', async () => {
+  const own = await startBackend()
+  const user = await own.signIn()
+  const other = await own.signIn()
+  const { token } = await withToken(user, ['users:manage', ...scopesOf.viewer])
+  const call = <O extends Operation>(operation: O, input: Partial<Asked<O>>) => as(token, operation, input, own)
+  const person = (role: 'viewer' | 'operator' | 'admin', n: number) => ({ email: `made${n}@example.com`, name: 'Made', role })
+  const viewer = (await call(userCreate, { body: person('viewer', 1) })).answer!
+  expect((await call(userResetPassword, { params: { id: viewer.id } })).status).toBe(200)
+  await call(userUpdate, { params: { id: viewer.id }, body: { disabled: true } })
+  expect((await call(userUpdate, { params: { id: viewer.id }, body: { disabled: false } })).status).toBe(200)
+  const operator = (await user.call(userCreate, { body: person('operator', 2) })).answer!
+  await user.call(userUpdate, { params: { id: operator.id }, body: { disabled: true } })
+  const { items: people } = (await user.call(userList)).answer!
+  const admin = people.find(({ email }) => email === other.email)!.id
+  await own.call(waitlistJoin, { body: { name: 'Waiting', company: 'Example', email: 'waiting@example.com' } })
+  const waiting = (await user.call(waitlistList)).answer!.items[0]!.id
+  const before = JSON.stringify([(await user.call(userList)).answer, (await user.call(invitationList)).answer])
+  for (const refused of [
+    await call(userCreate, { body: person('operator', 3) }),
+    await call(userCreate, { body: { ...person('admin', 3), password: 'a long password' } }),
+    await call(userUpdate, { params: { id: viewer.id }, body: { role: 'admin' } }),
+    await call(userUpdate, { params: { id: operator.id }, body: { disabled: false } }),
+    await call(userResetPassword, { params: { id: admin } }),
+    await call(userResetSecondFactor, { params: { id: admin } }),
+    await call(invitationCreate, { body: { email: 'invited@example.com', name: 'Invited', role: 'operator' } }),
+    await call(waitlistInvite, { params: { id: waiting }, body: { role: 'admin' } }),
+  ])
+    expect([refused.status, refused.problem?.code, refused.problem?.error]).toEqual([
+      403,
+      'forbidden',
+      expect.stringMatching(/^The role (?:operator|admin) includes servers:write, .*secrets:read, which the API token does not include$/) as string,
+    ])
+  expect(JSON.stringify([(await user.call(userList)).answer, (await user.call(invitationList)).answer])).toBe(before)
+  // With all scopes of its role, a token may do what its user may.
+  const { token: whole } = await withToken(user, [...scopesOf.admin], { name: 'whole' })
+  expect((await as(whole, userCreate, { body: person('admin', 4) }, own)).status).toBe(201)
 })
 
 test('without users:manage, a token sees and ends neither sessions nor other tokens, not even of its own user', async () => {

@@ -16,7 +16,7 @@ import {
 } from '#contract/people/invitations.ts'
 import type * as z from 'zod/mini'
 import { inTransaction, type Tx } from '../../db/db.ts'
-import { type Caller, callerName } from '../../http/caller.ts'
+import { type Caller, callerName, demandRole } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import type { Platform } from '../../platform.ts'
 import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
@@ -58,6 +58,7 @@ export function invitations({ db, clock, record, config, users }: Pick<Platform,
   /** Invites somebody in the caller's transaction. @throws Problem user_exists, forbidden */
   const invite = async (tx: Tx, caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> => {
     await users.demandAdmin(tx, caller)
+    demandRole(caller, invited.role)
     if (await users.forSignIn(invited.email)) throw taken()
     const token = randomBytes(32).toString('base64url')
     const expires_at = new Date(clock.now() + invitationDays * 86_400_000)
@@ -85,7 +86,7 @@ export function invitations({ db, clock, record, config, users }: Pick<Platform,
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
-    /** @throws Problem user_exists */
+    /** @throws Problem forbidden, user_exists */
     create: (caller: Caller, invited: z.output<typeof NewInvitation>): Promise<Answer<typeof invitationCreate>> =>
       inTransaction(db, (tx) => invite(tx, caller, invited)),
 

@@ -19,7 +19,7 @@ import {
 } from '#contract/users.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
-import type { Caller, UserCaller } from '../../http/caller.ts'
+import { type Caller, demandRole, type UserCaller } from '../../http/caller.ts'
 import { demand } from '../../http/errors.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
@@ -82,11 +82,12 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
   }
 
   return {
-    /** @throws Problem not_found, stale, last_admin */
+    /** @throws Problem not_found, forbidden, stale, last_admin */
     update: (caller: Caller, id: string, { name, role, disabled }: Input<typeof userUpdate>['body'], ifMatch: Versions): Promise<Person> =>
       inTransaction(db, async (tx) => {
         const admins = await store.lockAdmins(tx)
         const row = await locked(tx, id, ifMatch)
+        if ((role !== undefined && role !== row.role) || (disabled === false && row.disabled_at !== null)) demandRole(caller, role ?? row.role)
         if (isAdmin(row) && ((role !== undefined && role !== 'admin') || disabled === true)) demand(mayStopBeingAdmin(admins.length), 'last_admin')
         const isDisabledAnew = disabled === true && row.disabled_at === null
         const change = {
@@ -126,6 +127,7 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
       inTransaction(db, async (tx) => {
         await users.demandAdmin(tx, caller)
         const row = await locked(tx, id)
+        demandRole(caller, row.role)
         const token = randomBytes(32).toString('base64url')
         const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
         const offered_by = caller.kind === 'user' ? caller.userId : null
@@ -135,10 +137,11 @@ export function accounts({ db, clock, record, config, open, throttle, secondFact
         return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
       }),
 
-    /** Removes the second factors of somebody who has lost them, and ends all sessions. @throws Problem not_found */
+    /** Removes the second factors of somebody who has lost them, and ends all sessions. @throws Problem not_found, forbidden */
     resetSecondFactor: (caller: Caller, id: string): Promise<void> =>
       inTransaction(db, async (tx) => {
         const row = await locked(tx, id)
+        demandRole(caller, row.role)
         await secondFactors.reset(tx, caller, row)
         await open.endAll(tx, caller, row, 'second_factor_reset')
       }),

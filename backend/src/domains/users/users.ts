@@ -6,7 +6,7 @@ import type { Page } from '#contract/page.ts'
 import type { Person, userCreate, userList } from '#contract/users.ts'
 import { inTransaction, lock, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.gen.ts'
-import { type Caller, system } from '../../http/caller.ts'
+import { type Caller, demandRole, system } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import { sessionSource } from '../sessions/own-password.ts'
 import { demandGoodPassword, hashPassword } from '../sessions/password.ts'
@@ -59,8 +59,9 @@ export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 're
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
-    /** @throws Problem user_exists; invalid if the password is easily guessed */
+    /** @throws Problem forbidden, user_exists; invalid if the password is easily guessed */
     async create(caller: Caller, { password, ...user }: NewUser): Promise<Person> {
+      demandRole(caller, user.role)
       if (password !== undefined) await demandGoodPassword(password, user.email, 'password')
       const by = caller.kind === 'user' ? sessionSource(caller) : system.name
       const password_hash = password === undefined ? null : await hashPassword(password, by)
