@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
 import { serverConfirm } from '#contract/servers/servers.ts'
-import { authorize } from '#contract/sessions.ts'
+import { authorize, sessionGet } from '#contract/sessions.ts'
 import { apiClient, type Caller } from './api-client.ts'
 import { builtProgram, freePort, isFree, nodeFlags } from './processes.ts'
 import { addSimulated, everyServer } from './simulated.ts'
@@ -46,14 +46,29 @@ function demoAdmin(): SignIn {
   return made
 }
 
-/** The access token, or null if the program refuses the sign-in because the data folder was created with another admin. */
-async function signIn(url: string, admin: SignIn): Promise<string | null> {
+/** Why the demo can't act as the admin: the data folder was created with another, or the admin has or needs a second factor, which only a person can give. */
+type Refused = 'another admin' | 'second factor'
+
+/** The access token of the admin. */
+async function signIn(url: string, admin: SignIn): Promise<{ token: string } | { refused: Refused }> {
   try {
-    return (await apiClient(url).call(authorize, { body: admin })).accessToken
+    const { accessToken: token } = await apiClient(url).call(authorize, { body: admin })
+    const { second_factor_missing } = await apiClient(url, token).call(sessionGet, {})
+    return second_factor_missing ? { refused: 'second factor' } : { token }
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith('authorize: 401')) return null
+    if (!(error instanceof Error)) throw error
+    if (error.message.startsWith('authorize: 401')) return { refused: 'another admin' }
+    if (error.message.startsWith('authorize: 409') && error.message.includes('"second_factor_needed"')) return { refused: 'second factor' }
     throw error
   }
+}
+
+/** @param refused undefined: the demo could sign in as the admin */
+const signInLine = ({ email, password }: SignIn, refused: Refused | undefined): string => {
+  if (refused === 'another admin')
+    return `${email} with the password that is set or kept here can't sign in: ${data} was begun with another. Give STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD of its first start; until then no simulated server is added`
+  const line = `Sign in as ${email} with the password ${password}`
+  return refused === undefined ? line : `${line} and a second factor. Without it, the demo can't act as ${email}, and adds no simulated server`
 }
 
 /** A child process ended before it was ready. It has written the reason to our standard error. */
@@ -147,14 +162,11 @@ try {
   const [, line] = await Promise.all([simulator.ready, program.ready])
   const url = line.slice(line.indexOf('http'))
   say(line)
-  const token = await signIn(url, admin)
+  const signedIn = await signIn(url, admin)
+  const refused = 'refused' in signedIn ? signedIn.refused : undefined
   // Saves the email and password that worked, for the next start.
-  if (token !== null) keep(admin)
-  say(
-    token === null
-      ? `${admin.email} with the password that is set or kept here can't sign in: ${data} was begun with another. Give STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD of its first start; until then no simulated server is added`
-      : `Sign in as ${admin.email} with the password ${admin.password}`,
-  )
+  if (refused !== 'another admin') keep(admin)
+  say(signInLine(admin, refused))
   say(
     `${/^\d+$/.test(simulate) ? `Its ${simulate} servers are` : `The servers of ${simulate} are`} simulated. Ctrl-C stops everything; the data stays in ${data}`,
   )
@@ -170,7 +182,7 @@ try {
     children.push(console_)
     say((await console_.ready).trim())
   }
-  if (token !== null) await furnish(apiClient(url, token).call)
+  if ('token' in signedIn) await furnish(apiClient(url, signedIn.token).call)
 } catch (error) {
   // No message for calls that failed because of Ctrl-C.
   if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't continue: ${error instanceof Error ? error.message : String(error)}\n`)

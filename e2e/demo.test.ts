@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, expect, test } from 'vitest'
+import { totpBegin, totpConfirm } from '#contract/people/second-factor.ts'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient } from '../tools/api-client.ts'
+import { codeOf } from '../tools/identity-provider.ts'
+import { freeBlock } from './free-block.ts'
+
+const data = mkdtempSync(path.join(tmpdir(), 'sy-demo-'))
+const admin = { email: 'admin@example.com', password: 'a password for the tests' }
+const offset = await freeBlock(1)
+let kill: () => void = () => undefined
+afterAll(() => {
+  kill()
+  rmSync(data, { recursive: true, force: true })
+})
+
+/** Starts the demo, and resolves with its lines when it has said how to sign in and where the data stays. */
+async function start(more: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: {
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
+      PORT: '0',
+      STEELYARD_DATA: data,
+      STEELYARD_SIMULATE: '1',
+      STEELYARD_ADMIN_EMAIL: admin.email,
+      STEELYARD_ADMIN_PASSWORD: admin.password,
+      ...more,
+    },
+  })
+  kill = () => child.kill('SIGKILL')
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+  const lines: string[] = []
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line)
+      if (line.startsWith('The image factory')) resolve()
+    })
+    void ended.then((code) => reject(new Error(`The demo ended with ${code}: ${lines.join('\n')}`)))
+  })
+  const stop = () => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { url: /http:\S+/.exec(lines[0]!)![0], line: lines.find((one) => one.startsWith('Sign in as'))!, stop }
+}
+const isUp = async (url: string): Promise<boolean> => (await fetch(`${url}/readyz`)).status === 200
+
+test('the demo starts, and keeps running, after its admin has got a second factor, and where its role requires one', async () => {
+  const required = await start({ STEELYARD_SECOND_FACTOR_ROLES: 'admin' })
+  expect(required.line).toContain("and a second factor. Without it, the demo can't act as admin@example.com")
+  expect([await isUp(required.url), await required.stop()]).toEqual([true, 0])
+
+  const first = await start()
+  expect(first.line).toBe(`Sign in as ${admin.email} with the password ${admin.password}`)
+  const { call } = apiClient(first.url, (await apiClient(first.url).call(authorize, { body: admin })).accessToken)
+  const { secret } = await call(totpBegin, {})
+  await call(totpConfirm, { body: { code: codeOf(secret, Date.now()) } })
+  expect(await first.stop()).toBe(0)
+
+  const second = await start()
+  expect(second.line).toContain("and a second factor. Without it, the demo can't act as admin@example.com, and adds no simulated server")
+  // The demo ends with 1 if it can't continue.
+  expect([await isUp(second.url), await second.stop()]).toEqual([true, 0])
+}, 240_000)
