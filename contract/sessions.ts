@@ -15,6 +15,8 @@ export type User = z.infer<typeof User>
 export const sessionLifetimeSeconds = 86_400
 /** A cookie that is sent to `/v1/authorize`. It marks a device from which the account has signed in before, and authenticates nobody. */
 export const deviceCookie = 'steelyard_device'
+/** The name of a cookie over HTTPS. */
+export const secureName = (cookie: string): string => `__Secure-${cookie}`
 /** Life of an access token, in seconds. */
 export const accessTokenLifetimeSeconds = 600
 

@@ -71,7 +71,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const provider = makeProvider({ ...platform, challenges })
   const identities = makeIdentities({ ...platform, users, open })
   const people = { ...platform, users, identities, open, throttle: slowed, secondFactors, passkeys, provider }
-  const sessionParts = { ...people, tokens: tokens(platform), devices: devices(installationKey), rotationKey: installationKey }
+  const sessionParts = { ...people, tokens: tokens(platform), devices: devices(installationKey, platform.config), rotationKey: installationKey }
   const sessions = makeSessions(sessionParts)
   const profile = makeProfile(people)
   const invitations = makeInvitations(people)

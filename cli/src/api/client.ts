@@ -4,7 +4,7 @@ import { applyHeader } from '#contract/apply/applied.ts'
 import { eventStream } from '#contract/events.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 import { sessionProve } from '#contract/people/profile.ts'
-import { authorize, authorizeRefresh, deviceCookie } from '#contract/sessions.ts'
+import { authorize, authorizeRefresh, deviceCookie, secureName } from '#contract/sessions.ts'
 import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
@@ -147,6 +147,9 @@ function namedIn(options: Address, env: Terminal['env']): Address {
   return { url, context }
 }
 
+/** The header `Set-Cookie` of the device's cookie. Over HTTPS its name has a prefix. */
+const isDevice = (header: string): boolean => [deviceCookie, secureName(deviceCookie)].some((name) => header.startsWith(`${name}=`))
+
 /** The API at one address: that of the options, else of the environment, else of the last sign-in, else the default port on this machine. */
 export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contexts, asked: Address) {
   const { env } = terminal
@@ -195,8 +198,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
           })
         }
         const text = await answer.text()
-        const cookie =
-          operation.name === authorize.name && answer.ok ? answer.headers.getSetCookie().find((one) => one.startsWith(`${deviceCookie}=`)) : undefined
+        const cookie = operation.name === authorize.name && answer.ok ? answer.headers.getSetCookie().find(isDevice) : undefined
         if (cookie !== undefined) await sessions.keepDevice(base, cookie.split(';', 1)[0]!)
         const waitMs = repeatable ? waitBeforeRepeat(answer, attempt) : null
         if (waitMs === null) return { status: answer.status, text }

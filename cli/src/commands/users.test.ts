@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { authorize, deviceCookie, passwordChange, type Session, sessionEnd, sessionList } from '#contract/sessions.ts'
+import { authorize, deviceCookie, passwordChange, secureName, type Session, sessionEnd, sessionList } from '#contract/sessions.ts'
 import { type Person, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
@@ -107,13 +107,13 @@ test('users change their own password, entered at the terminal or on standard in
   ])
 })
 
-test('the device cookie is kept after logging out, and is sent only with a sign-in', async () => {
+test.each([deviceCookie, secureName(deviceCookie)])('the device cookie %s is kept after logging out, and is sent only with a sign-in', async (name) => {
   const api = await startApi()
   const cli = await startCli()
   api.tokens.add('access-1')
   api.on(userList, () => pageOf([grace]))
   api.on(authorize, (_input, answer) => {
-    answer.setHeader('set-cookie', `${deviceCookie}=known.here; Path=/v1/authorize; HttpOnly`)
+    answer.setHeader('set-cookie', `${name}=known.here; Path=/v1/authorize; HttpOnly`)
     return { userData: { id: id(9), email: grace.email, name: 'Grace' }, accessToken: 'access-1', refreshToken: 'refresh-1' }
   })
   const login = () => cli.run(`login grace@example.com --password-stdin --url ${api.url}`, { readAll: async () => 'a long password\n' })
@@ -124,6 +124,6 @@ test('the device cookie is kept after logging out, and is sent only with a sign-
   expect(api.calls.map(({ operation, headers }) => [operation, headers.cookie])).toEqual([
     ['authorize', undefined],
     ['userList', undefined],
-    ['authorize', `${deviceCookie}=known.here`],
+    ['authorize', `${name}=known.here`],
   ])
 })

@@ -17,9 +17,15 @@ export function challenges({ db, clock, installationKey }: Pick<Platform, 'db' |
     begin: (kind: ChallengeKind, minutes: number, more: Partial<Omit<store.ChallengeRow, 'id' | 'kind' | 'expires_at'>> = {}): Promise<string> =>
       store.insert(db, { kind, expires_at: new Date(clock.now() + minutes * 60_000), ...more }, new Date(clock.now())),
 
-    /** Uses up a challenge. Undefined if it was used before, has expired, is of another kind, or belongs to another session. */
-    spend: (kind: ChallengeKind, id: string, sessionId: string | null): Promise<store.ChallengeRow | undefined> =>
-      store.spend(db, { kind, id, session_id: sessionId, now: new Date(clock.now()) }),
+    /**
+     * Uses up a challenge. Undefined if it was used before, has expired, is of another kind, or was begun in another session or another browser; the challenge of
+     * others stays usable for them.
+     */
+    spend: (
+      kind: ChallengeKind,
+      id: string,
+      { sessionId = null, browserHash = null }: { sessionId?: string | null; browserHash?: Buffer | null } = {},
+    ): Promise<store.ChallengeRow | undefined> => store.spend(db, { kind, id, session_id: sessionId, browser_hash: browserHash, now: new Date(clock.now()) }),
 
     /** 256 bits as base64url that only this installation can derive, different for each use of each challenge. */
     derive: async (use: 'passkey' | 'nonce' | 'verifier', id: string): Promise<string> =>

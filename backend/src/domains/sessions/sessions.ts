@@ -69,7 +69,7 @@ export function sessionRoutes(app: FastifyInstance, { sessions, open, provider, 
   on(authorizePasskey, async ({ caller, body, header, ...from }) => answerOf(await sessions.signInWithPasskey(caller, body, from), header))
   on(authorizeProvider, async (call) => {
     await demandPace(call)
-    const { url, cookie } = await provider.begin({ cookies: call.cookies, isEncrypted: call.isEncrypted, returnTo: call.body.return_to })
+    const { url, cookie } = await provider.begin(call, call.body.return_to)
     call.header('set-cookie', cookie)
     return { url }
   })

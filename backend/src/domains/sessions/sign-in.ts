@@ -80,7 +80,8 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     /** Called in the transaction of the sign-in, with the caller that it makes. */
     readonly inside?: (tx: Tx, me: Caller) => Promise<void>
   }
-  const start = async (caller: Caller, person: Somebody, { ip, userAgent, cookies, isEncrypted }: From, how: How): Promise<Started> => {
+  const start = async (caller: Caller, person: Somebody, from: From, how: How): Promise<Started> => {
+    const { ip, userAgent } = from
     const at = new Date(clock.now())
     const session = {
       id: randomUUID(),
@@ -95,7 +96,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
       userData: { id: person.id, email: person.email, name: person.name },
       accessToken: await issue({ ...session, email: person.email, role: person.role }),
       refreshToken,
-      deviceCookie: await devices.remember(cookies, person.email, isEncrypted),
+      deviceCookie: await devices.remember(from, person.email),
     }
     await inTransaction(db, async (tx) => {
       const me: Caller = {
@@ -137,8 +138,8 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
      */
     async signIn(caller: Caller, { email, password, code }: Input<typeof authorize>['body'], from: From, signal: AbortSignal): Promise<Started> {
       demandLocal()
-      const { ip, cookies } = from
-      const device = await devices.known(cookies, email)
+      const { ip } = from
+      const device = await devices.known(from, email)
       const source = device === undefined ? sourceOf(ip) : `device ${device}`
       const { person, waitMs, verdict, rehashed, hold } = await tries.take({ email, password, source, isKnown: device !== undefined, signal })
       const refuse = async (problem: Problem): Promise<Problem> => {
@@ -191,7 +192,7 @@ export function signingIn(parts: SessionParts, issue: (session: IssueFor) => Pro
     /** @throws Problem challenge_over, provider_refused, provider_unreachable */
     async signInWithProvider(caller: Caller, answer: ProviderAnswer, from: From): Promise<Started & { return_to: string | null }> {
       try {
-        const { identity, returnTo } = await provider.finish(answer, from.cookies)
+        const { identity, returnTo } = await provider.finish(answer, from)
         const person = await identities.resolve(caller, identity)
         return { ...(await start(caller, person, from, { method: 'provider', hasSecondFactor: true })), return_to: returnTo }
       } catch (error) {

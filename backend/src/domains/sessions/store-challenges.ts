@@ -22,13 +22,14 @@ export async function insert(db: Db, challenge: Omit<Insertable<Tables['sign_in_
 /** Deletes a challenge and returns it, so that of concurrent answers only one gets it. An expired challenge is deleted too, but not returned. */
 export async function spend(
   db: Db,
-  { kind, id, session_id, now }: Pick<ChallengeRow, 'kind' | 'id' | 'session_id'> & { now: Date },
+  { kind, id, session_id, browser_hash, now }: Pick<ChallengeRow, 'kind' | 'id' | 'session_id' | 'browser_hash'> & { now: Date },
 ): Promise<ChallengeRow | undefined> {
   const row = await db
     .deleteFrom('sign_in_challenge')
     .where('id', '=', id)
     .where('kind', '=', kind)
     .where('session_id', 'is not distinct from', session_id)
+    .where('browser_hash', 'is not distinct from', browser_hash)
     .returningAll()
     .executeTakeFirst()
   return row && row.expires_at > now ? row : undefined

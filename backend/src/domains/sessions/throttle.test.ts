@@ -85,11 +85,33 @@ test('a device is known only for accounts that have signed in on it, and a forge
   for (const { email, password } of [a, b]) expect((await attempt(email, password, '10.0.0.1', `other=1; ${both}`)).status).toBe(200)
 })
 
-test('over HTTPS the device cookie is marked Secure', async () => {
+test('over HTTPS the device cookie has the prefix __Secure- and is marked Secure, and one from before counts until it is replaced', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
-  const { headers } = await backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https' } })
-  expect(headers['set-cookie']).toMatch(/; Secure$/)
+  const attempt = tries(backend)
+  const before = cookieOf((await attempt(email, password, '10.0.0.1')).headers['set-cookie'])
+  const overHttps = (secret: string, cookie?: string) =>
+    backend.call(
+      authorize,
+      { body: { email, password: secret } },
+      { headers: { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https', ...(cookie !== undefined && { cookie }) } },
+    )
+  const { headers } = await overHttps(password)
+  expect(headers['set-cookie']).toMatch(/^__Secure-steelyard_device=[\w-]{22}\.[\w-]{43}; Path=.*; Secure$/)
+  for (let n = 0; n < 6; n++) await overHttps(wrong)
+  expect((await overHttps(password)).status).toBe(429)
+  const replaced = await overHttps(password, before)
+  expect([replaced.status, cookieOf(replaced.headers['set-cookie'])]).toEqual([200, `__Secure-${before}`])
+  for (let n = 0; n < 6; n++) await overHttps(wrong)
+  // The cookie that only HTTPS can set comes first.
+  expect((await overHttps(password, `steelyard_device=forged; ${cookieOf(headers['set-cookie'])}`)).status).toBe(200)
+})
+
+test('behind an unknown proxy, the public URL says that browsers use HTTPS', async () => {
+  const backend = await startBackend({ environment: { STEELYARD_PUBLIC_URL: 'https://steelyard.example.com' } })
+  const { email, password } = await backend.signIn()
+  const { headers } = await backend.call(authorize, { body: { email, password } })
+  expect(headers['set-cookie']).toMatch(/^__Secure-steelyard_device=.*; Secure$/)
 })
 
 test('at most ten guesses from one address are checked in 15 minutes', async () => {

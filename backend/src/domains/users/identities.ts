@@ -11,7 +11,7 @@ import type { Tables } from '../../db/tables.gen.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
-import { emailOf, nameOf, roleOf } from '../sessions/provider/claims.ts'
+import { emailOf, nameOf, roleOf, verifiedOf } from '../sessions/provider/claims.ts'
 import type { Identity } from '../sessions/provider/client.ts'
 import * as store from './store.ts'
 import { refusingTaken, type Users } from './users.ts'
@@ -44,9 +44,8 @@ export function identities({
     const name = provider!.name
     const email = emailOf(claims)
     if (email === null) throw refuse(`${name} does not say your email address. Ask its administrator to give Steelyard the claim email.`)
-    // Some providers send a text.
-    const verified = String(claims['email_verified'])
-    if (verified === 'false') throw refuse(`${name} says that your email address is not verified. Verify it there first.`)
+    const verified = verifiedOf(claims)
+    if (verified === false) throw refuse(`${name} says that your email address is not verified. Verify it there first.`)
     const row = await store.lockByEmail(tx, email)
     if (!row) {
       if (role === undefined) throw refuse(`There is no user ${email} here. Ask an administrator of Steelyard to add you.`)
@@ -59,7 +58,7 @@ export function identities({
     if (await store.hasIdentity(tx, row.id, issuer)) throw refuse(`The user ${email} belongs to another account of ${name}. Ask an administrator of Steelyard.`)
     // The account is somebody's already: who only claims its email must not get it.
     const isUsed = row.password_hash !== null || row.last_sign_in_at !== null
-    if (isUsed && verified !== 'true')
+    if (isUsed && verified !== true)
       throw refuse(`A user ${email} exists here, and ${name} does not say that your email address is verified. Sign in as before.`)
     await link(tx, caller, row, identity)
     return row

@@ -11,6 +11,29 @@ export function emailOf({ email }: Claims): string | null {
   return read.success ? read.data : null
 }
 
+/**
+ * Whether the provider has verified the email; null if it doesn't say. Some providers send a text. Anything else, such as a list, counts as not verified.
+ */
+export function verifiedOf({ email_verified: claim }: Claims): boolean | null {
+  if (claim === undefined || claim === null) return null
+  return claim === true || claim === 'true'
+}
+
+/**
+ * The claims of the ID token, completed by those of the response of the UserInfo endpoint. Email and its verification come from the same document: what one
+ * says about an email that it doesn't name is not about the email of the other.
+ */
+export function mergedClaims(token: Claims, userInfo: Claims): Claims {
+  const { email, email_verified } = emailOf(token) === null ? userInfo : token
+  return { ...userInfo, ...token, email, email_verified }
+}
+
+/**
+ * A subject that tells users apart (at most 255 characters: OpenID Connect Core 1.0, section 2). The database refuses NUL, and stores texts that aren't well-formed
+ * as other texts.
+ */
+export const isSubject = (subject: string): boolean => /^\P{Cc}{1,255}$/u.test(subject) && subject.isWellFormed()
+
 /** The displayed name: the claim `name`, else the part of the email before the @. */
 export function nameOf({ name }: Claims, email: string): string {
   const read = z.safeParse(displayName, name)

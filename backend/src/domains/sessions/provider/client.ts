@@ -9,12 +9,14 @@ import { providerMinutes } from '#contract/people/sign-in.ts'
 import { text as printable } from '#talos/client/text.ts'
 import type { ProviderConfig } from '../../../config-provider.ts'
 import type { Platform } from '../../../platform.ts'
-import { type Claims, emailOf, hasGroups } from './claims.ts'
+import { type Claims, emailOf, hasGroups, isSubject, mergedClaims } from './claims.ts'
 
 const library = () => import('openid-client')
 
 const timeoutSeconds = 10
 const mostBytes = 512 * 1024
+/** How far the provider's clock may be ahead. */
+const aheadMs = 60_000
 /** The provider's metadata is read again after this time. */
 const keptMs = 3_600_000
 
@@ -63,6 +65,8 @@ function detailsOf(error: unknown): Readonly<Record<string, unknown>> {
 /** The message of the innermost error, such as that of the connection. */
 const causeOf = ({ message, cause }: Error): string => (cause instanceof Error ? causeOf(cause) : message)
 
+const wrongTimes = 'its times are wrong: check the clocks'
+
 /** A sentence for the reason of the library; undefined for a refusal that has no sentence of its own. */
 function reasonOf(error: unknown, isProof: boolean): string | undefined {
   const { attribute, claim, claims, parameters } = detailsOf(error)
@@ -71,13 +75,15 @@ function reasonOf(error: unknown, isProof: boolean): string | undefined {
   if (claim === 'aud') return 'it is for another client'
   if (isProof && typeof claims === 'object' && claims !== null && !('auth_time' in claims))
     return 'it does not say when you signed in there. Use a password or a passkey of Steelyard instead'
-  if (codeOf(error) === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED') return 'its times are wrong: check the clocks'
+  if (codeOf(error) === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED') return wrongTimes
   return undefined
 }
 
 export function providerClient(provider: ProviderConfig, { clock, log, redirectUri }: Pick<Platform, 'clock' | 'log'> & { redirectUri: string }) {
   const { name, issuer, clientId, clientSecret, scopes, roleClaim, roles, allowPlain } = provider
   let known: { at: number; configuration: Promise<Configuration> } | undefined
+
+  const refused = (reason: string) => new Problem('provider_refused', `The answer of ${name} is not valid: ${reason}`)
 
   /** Converts an error of the library to a Problem. @throws Problem provider_unreachable, provider_refused */
   const fail = (error: unknown, isProof = false): never => {
@@ -89,7 +95,7 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
       throw new Problem('provider_unreachable', `${name} does not answer, or its answer cannot be read. Try again later.`)
     const said = error instanceof Error && 'error' in error && typeof error.error === 'string' ? ` (${printable(error.error, 60)})` : ''
     const reason = reasonOf(error, isProof)
-    throw new Problem('provider_refused', reason === undefined ? `${name} refused the sign-in${said}` : `The answer of ${name} is not valid: ${reason}`)
+    throw reason === undefined ? new Problem('provider_refused', `${name} refused the sign-in${said}`) : refused(reason)
   }
 
   const discover = async (): Promise<Configuration> => {
@@ -156,10 +162,13 @@ export function providerClient(provider: ProviderConfig, { clock, log, redirectU
           ...(isProof && { maxAge: providerMinutes * 60 }),
         })
         const own = tokens.claims()!
+        // The library checks neither. It compares the token's end with the same clock.
+        if (!isSubject(own.sub)) throw refused('it does not say who you are (sub)')
+        if (own.iat * 1000 > Date.now() + aheadMs) throw refused(wrongTimes)
         const lacks = emailOf(own) === null || (roles !== undefined && !hasGroups(own, roleClaim))
         // Some providers put such claims only into the response of this call.
         const more = lacks && config.serverMetadata().userinfo_endpoint !== undefined ? await fetchUserInfo(config, tokens.access_token, own.sub) : {}
-        return { issuer: own.iss, subject: own.sub, claims: { ...more, ...own } }
+        return { issuer: own.iss, subject: own.sub, claims: mergedClaims(own, more) }
       } catch (error) {
         return fail(error, isProof)
       }

@@ -81,6 +81,8 @@ test('a sign-in is finished once, only in the browser that began it, and within 
   const answer = await id.visit(one.url, 'grace')
   const stranger = await begin()
   expect((await finish(answer, stranger.cookie)).problem?.code).toBe('challenge_over')
+  // The attempt of another browser doesn't use up the sign-in.
+  expect((await finish(answer, one.cookie)).status).toBe(200)
   const two = await begin()
   const theirs = await id.visit(two.url, 'grace')
   expect((await finish(theirs, '')).problem?.code).toBe('challenge_over')
@@ -92,6 +94,18 @@ test('a sign-in is finished once, only in the browser that began it, and within 
   expect((await finish(slow, late.cookie)).problem?.code).toBe('challenge_over')
   for (const state of ['', 'sign-in.', 'proof.00000000-0000-4000-8000-000000000001', "sign-in.' OR 1=1", 'x'.repeat(200)])
     expect([409, 422]).toContain((await finish({ state, code: 'x' }, late.cookie)).status)
+})
+
+test('over HTTPS the cookie has the prefix __Secure-, and one without it does not count', async () => {
+  const own = await startBackend({ environment: { ...settings(id.issuer, roles), STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
+  const https = { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https' }
+  const begun = await own.call(authorizeProvider, { body: {} }, { headers: https })
+  expect(String(begun.headers['set-cookie'])).toMatch(/^__Secure-steelyard_provider=[\w-]{43}; .*; Secure$/)
+  const [cookie] = String(begun.headers['set-cookie']).split(';', 1)
+  const answer = (await id.visit(begun.answer!.url, 'grace')) as unknown as ProviderAnswer
+  const end = (given: string) => own.call(authorizeProviderFinish, { body: answer }, { headers: { ...https, cookie: given } })
+  expect((await end(cookie!.replace('__Secure-', ''))).problem?.code).toBe('challenge_over')
+  expect((await end(cookie!)).status).toBe(200)
 })
 
 test('a browser can begin several sign-ins and finish each of them', async () => {
@@ -240,6 +254,14 @@ test.each<[string, () => void, Record<string, string>, string]>([
   ['another nonce', () => void (liar.lies.claims = { nonce: 'another' }), {}, 'its nonce is not the one that Steelyard sent'],
   ['another audience', () => void (liar.lies.claims = { aud: 'somebody else' }), {}, 'it is for another client'],
   ['a key that it does not publish', () => void (liar.lies.foreignKey = true), {}, 'refused the sign-in'],
+  ['an empty subject', () => void (liar.lies.claims = { sub: '' }), {}, 'it does not say who you are'],
+  ['a subject with a NUL', () => void (liar.lies.claims = { sub: 'li\0ar' }), {}, 'it does not say who you are'],
+  ['a subject that is no Unicode', () => void (liar.lies.claims = { sub: 'liar\ud800' }), {}, 'it does not say who you are'],
+  ['a subject that is too long', () => void (liar.lies.claims = { sub: 'x'.repeat(256) }), {}, 'it does not say who you are'],
+  ['a subject that is a list', () => void (liar.lies.claims = { sub: ['liar'] }), {}, 'refused the sign-in'],
+  ['a token of the future', () => void (liar.lies.issuedAt = Date.now() / 1000 + 3600), {}, 'its times are wrong'],
+  ['a list as email_verified', () => void (liar.lies.claims = { email_verified: ['true'] }), {}, 'your email address is not verified'],
+  ['a number as email_verified', () => void (liar.lies.claims = { email_verified: 1 }), {}, 'your email address is not verified'],
 ])('a provider with %s signs nobody in', async (_what, lie, query, reason) => {
   const lied = await startBackend({ environment: settings(liar.issuer, { STEELYARD_OIDC_ROLES: '*=viewer' }) })
   lie()
@@ -248,6 +270,31 @@ test.each<[string, () => void, Record<string, string>, string]>([
   expect([refused.status, refused.problem?.code]).toEqual([409, 'provider_refused'])
   expect(refused.problem?.error).toContain(reason)
   expect(await lied.domains.users.count()).toBe(0)
+})
+
+test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+  ['only in the ID token', { email: undefined, email_verified: true }, { email: 'used@example.com' }],
+  [
+    'only in the response of the UserInfo endpoint',
+    { email_verified: undefined, groups: undefined },
+    { email: 'another@example.com', email_verified: true, groups: ['ops'] },
+  ],
+])('an email that is verified %s, which does not name it, is not verified', async (_what, claims, userInfo) => {
+  Object.assign(liar.lies, { claims: { email: 'used@example.com', ...claims }, userInfo })
+  const lied = await startBackend({ environment: settings(liar.issuer, { STEELYARD_OIDC_ROLES: 'ops=viewer,*=viewer' }) })
+  const admin = await lied.signIn()
+  await admin.call(userCreate, { body: { email: 'used@example.com', name: 'Used', role: 'viewer', password: 'a long password' } })
+  const { url, cookie } = await begin(lied)
+  expect((await finish(liar.answerTo(url), cookie, lied)).problem?.error).toContain('does not say that your email address is verified')
+})
+
+test('email and verification may both be in the response of the UserInfo endpoint', async () => {
+  Object.assign(liar.lies, { claims: { email: undefined, email_verified: undefined }, userInfo: { email: 'used@example.com', email_verified: 'true' } })
+  const lied = await startBackend({ environment: settings(liar.issuer, { STEELYARD_OIDC_ROLES: '*=viewer' }) })
+  const admin = await lied.signIn()
+  await admin.call(userCreate, { body: { email: 'used@example.com', name: 'Used', role: 'viewer', password: 'a long password' } })
+  const { url, cookie } = await begin(lied)
+  expect((await finish(liar.answerTo(url), cookie, lied)).status).toBe(200)
 })
 
 test('an honest answer of the same provider signs in', async () => {

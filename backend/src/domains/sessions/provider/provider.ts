@@ -7,8 +7,10 @@ import { Problem } from '#contract/errors.ts'
 import { isProofState, type ProviderAnswer, providerCookie, providerMinutes, providerReturnPath, stateOf } from '#contract/people/sign-in.ts'
 import { text as printable } from '#talos/client/text.ts'
 import type { UserCaller } from '../../../http/caller.ts'
+import type { CallContext } from '../../../http/serve.ts'
 import type { Platform } from '../../../platform.ts'
 import type { Challenges } from '../challenges.ts'
+import { cookie } from '../cookies.ts'
 import { hashOf } from '../token-hash.ts'
 import { type Flow, type Identity, providerClient } from './client.ts'
 
@@ -23,18 +25,7 @@ const sentences: Readonly<Record<string, string>> = {
 }
 
 const secretPattern = /^[A-Za-z0-9_-]{43}$/
-const longestHeader = 8_192
-
-/** The secret of the browser's cookie, if it has one. */
-function secretIn(cookies: string | undefined): string | undefined {
-  if (cookies === undefined || cookies.length > longestHeader) return undefined
-  const ours = cookies
-    .split(';')
-    .map((cookie) => cookie.trim())
-    .find((cookie) => cookie.startsWith(`${providerCookie}=`))
-  const secret = ours?.slice(providerCookie.length + 1)
-  return secret !== undefined && secretPattern.test(secret) ? secret : undefined
-}
+type From = Pick<CallContext, 'cookies' | 'isEncrypted'>
 
 const over = () => new Problem('challenge_over', 'This sign-in was finished already, took too long, or was begun in another browser. Start again.')
 
@@ -46,6 +37,12 @@ interface Returned {
 export function provider({ config, clock, log, challenges }: Pick<Platform, 'config' | 'clock' | 'log'> & { challenges: Challenges }) {
   const { provider: settings, publicUrl } = config
   const client = settings && providerClient(settings, { clock, log, redirectUri: `${publicUrl}${providerReturnPath}` })
+  const binding = cookie(providerCookie, providerMinutes * 60, publicUrl)
+  /** The secret of the browser's cookie, if it has one. */
+  const secretIn = (from: From): string | undefined => {
+    const secret = binding.read(from)
+    return secret !== undefined && secretPattern.test(secret) ? secret : undefined
+  }
   const there = () => {
     if (!client) throw new Problem('conflict', 'No identity provider is set up here')
     return client
@@ -68,22 +65,21 @@ export function provider({ config, clock, log, challenges }: Pick<Platform, 'con
     name: settings?.name ?? null,
 
     /** `cookie`: `Set-Cookie` that binds the sign-in to the browser. @throws Problem conflict, provider_unreachable, provider_refused */
-    async begin({ cookies, isEncrypted, returnTo }: { cookies: string | undefined; isEncrypted: boolean; returnTo: string | undefined }) {
+    async begin(from: From, returnTo: string | undefined) {
       const target = there()
       // A browser that begins several sign-ins keeps its cookie, so that each of them can be finished.
-      const secret = secretIn(cookies) ?? randomBytes(32).toString('base64url')
+      const secret = secretIn(from) ?? randomBytes(32).toString('base64url')
       const id = await challenges.begin('provider_sign_in', providerMinutes, { browser_hash: hashOf(secret), return_to: returnTo ?? null })
       const url = await target.begin(await flowOf(id, false))
-      const cookie = `${providerCookie}=${secret}; Path=/v1/authorize; Max-Age=${providerMinutes * 60}; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`
-      return { url, cookie }
+      return { url, cookie: binding.write(secret, from) }
     },
 
     /** @throws Problem challenge_over, provider_unreachable, provider_refused */
-    async finish(answer: ProviderAnswer, cookies: string | undefined): Promise<Returned> {
+    async finish(answer: ProviderAnswer, from: From): Promise<Returned> {
       const id = isProofState(answer.state) ? undefined : idIn(answer.state)
-      const secret = secretIn(cookies)
-      const challenge = id === undefined || secret === undefined ? undefined : await challenges.spend('provider_sign_in', id, null)
-      if (!challenge?.browser_hash || !hashOf(secret!).equals(challenge.browser_hash)) throw over()
+      const secret = secretIn(from)
+      const challenge = id === undefined || secret === undefined ? undefined : await challenges.spend('provider_sign_in', id, { browserHash: hashOf(secret) })
+      if (!challenge) throw over()
       return { identity: await finish(answer, challenge.id, false), returnTo: challenge.return_to }
     },
 
@@ -97,7 +93,7 @@ export function provider({ config, clock, log, challenges }: Pick<Platform, 'con
     /** @throws Problem challenge_over, provider_unreachable, provider_refused */
     async finishProof(caller: UserCaller, answer: ProviderAnswer): Promise<Returned> {
       const id = isProofState(answer.state) ? idIn(answer.state) : undefined
-      const challenge = id === undefined ? undefined : await challenges.spend('provider_proof', id, caller.sessionId)
+      const challenge = id === undefined ? undefined : await challenges.spend('provider_proof', id, { sessionId: caller.sessionId })
       if (!challenge) throw over()
       return { identity: await finish(answer, challenge.id, true), returnTo: challenge.return_to }
     },

@@ -115,7 +115,7 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
       demandPossible()
       const read = z.safeParse(Authentication, credential)
       if (!read.success) throw new Problem('invalid', "This is not a passkey's answer", { credential: "This is not a passkey's answer" })
-      const challenge = await challenges.spend(caller ? 'passkey_proof' : 'passkey_sign_in', challenge_id, caller?.sessionId ?? null)
+      const challenge = await challenges.spend(caller ? 'passkey_proof' : 'passkey_sign_in', challenge_id, { sessionId: caller?.sessionId ?? null })
       if (!challenge) throw over()
       const { response, ...rest } = read.data
       const row = await store.passkeyOf(db, rest.id)
@@ -178,7 +178,7 @@ export function passkeys({ db, clock, config, log, challenges, secondFactors }: 
       const refuse = (reason: string) => new Problem('invalid', reason, { credential: reason })
       const read = z.safeParse(Registration, credential)
       if (!read.success) throw refuse('This is not a new passkey')
-      if (!(await challenges.spend('passkey_new', challenge_id, caller.sessionId))) throw over()
+      if (!(await challenges.spend('passkey_new', challenge_id, { sessionId: caller.sessionId }))) throw over()
       const { verifyRegistrationResponse } = await library()
       const expectedChallenge = await challenges.derive('passkey', challenge_id)
       const { response, ...rest } = read.data

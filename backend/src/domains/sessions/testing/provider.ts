@@ -102,6 +102,10 @@ export interface Lies {
   metadataIssuer?: string
   /** Claims of its ID tokens, instead of the right ones. */
   claims?: Record<string, unknown>
+  /** When its ID tokens were issued, in seconds since 1970. */
+  issuedAt?: number
+  /** The response of its UserInfo endpoint, which it has only then. */
+  userInfo?: Record<string, unknown>
   /** It signs with a key that it doesn't publish. */
   foreignKey?: boolean
   /** Status of its token endpoint. */
@@ -124,6 +128,7 @@ export async function lyingProvider() {
     authorization_endpoint: `${issuer}/auth`,
     token_endpoint: `${issuer}/token`,
     jwks_uri: `${issuer}/jwks`,
+    ...(lies.userInfo && { userinfo_endpoint: `${issuer}/userinfo` }),
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256'],
@@ -132,7 +137,7 @@ export async function lyingProvider() {
   const idToken = () =>
     new SignJWT({ email: 'liar@example.com', email_verified: true, nonce, sub: 'liar', iss: issuer, aud: clientId, ...lies.claims })
       .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-      .setIssuedAt()
+      .setIssuedAt(lies.issuedAt)
       .setExpirationTime('5 minutes')
       .sign((lies.foreignKey ? foreign : key).privateKey)
   const server = createServer((request, response) => {
@@ -144,6 +149,7 @@ export async function lyingProvider() {
     void (async () => {
       if (path === '/.well-known/openid-configuration') return send(lies.metadata ?? metadata())
       if (path === '/jwks') return send({ keys: [{ ...(await exportJWK(key.publicKey)), use: 'sig', alg: 'ES256', kid: 'one' }] })
+      if (path === '/userinfo') return send({ sub: 'liar', ...lies.userInfo })
       if (path === '/token') {
         let form = ''
         for await (const part of request) form += String(part)
