@@ -25,6 +25,14 @@ function workOf({ row, steps }: store.Found, perServer: ReadonlyMap<string, stri
 const stopped = (steps: readonly store.StepRow[]): store.StepRow | undefined =>
   steps.find((s) => s.status === 'running' || s.status === 'waiting') ?? steps.find((s) => s.status === 'todo')
 
+/** Says what an operation that is being cancelled waits for: its reconciler ends it between two steps, or in a step that can be left. */
+function withWait(operation: Operation): Operation {
+  const { status, reason, steps } = operation
+  const step = steps.find((s) => s.status === 'running' || s.status === 'waiting')
+  if (status !== 'cancelling' || reason !== null || !step) return operation
+  return { ...operation, reason: `Waits until this step is over or can be left: ${step.title}${step.reason === null ? '' : `. ${step.reason}`}` }
+}
+
 /** @param troubles reasons of failed runs, from `engine.troubles` */
 function present(found: store.Found, perServer: ReadonlyMap<string, string>, troubles: ReadonlyMap<string, string>): Operation {
   const { row, steps } = found
@@ -81,7 +89,7 @@ export function viewing({ tell, engine }: OperationParts) {
       on,
       found.flatMap((f) => workOf(f, perServer).map(({ object }) => object)),
     )
-    return found.map((f) => present(f, perServer, troubles))
+    return found.map((f) => withWait(present(f, perServer, troubles)))
   }
 
   return {

@@ -20,7 +20,7 @@ type Program = Exclude<keyof MachineImages, 'install'>
 
 /** Time limit of one call in ms. A pull may take longer: the machine continues it after the limit, and the step calls again. */
 const pullDeadlineMs = 110_000
-/** A component that has not started after this time, in ms, hangs: a cancel no longer waits for it. */
+/** A component that has not started after this time, in ms, hangs: a cancel no longer waits for it. It doesn't wait for one that is known to be dead either. */
 const hangsMs = 3 * 60_000
 const hangs = ({ job }: Turn, { step }: StepAt): boolean => waitedMs(job, step) > hangsMs
 
@@ -96,30 +96,46 @@ export async function pullImages(turn: Turn, { nodeId }: StepAt): Promise<StepRe
 const staticPodPath = (pod: StaticPod, node: string) => `/api/v1/namespaces/kube-system/pods/${pod}-${encodeURIComponent(node)}`
 const list = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? (value as unknown[]).filter(isRecord) : [])
 
+/** `isDead`: the component has ended or can't start, so a cancel needn't wait for it. */
+type NotReady = { readonly why: string; readonly isDead: boolean }
+
+/** Reasons of the kubelet for a container that only a change can bring to life (Kubernetes `pkg/kubelet/images/types.go`, `pkg/kubelet/container/sync_result.go`). */
+const deadReasons = new Set([
+  'CrashLoopBackOff',
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+])
+
 /** Why the pod doesn't run the image yet, or null. */
-function whyNot(found: unknown, what: string, image: string): string | null {
+function whyNot(found: unknown, what: string, image: string): NotReady | null {
   const { spec, status } = isRecord(found) ? found : {}
   const [container] = list(isRecord(spec) ? spec['containers'] : undefined)
-  if (!container) return `${what} does not run`
-  if (container['image'] !== image) return `${what} still runs ${printable(String(container['image']))}`
+  if (!container) return { why: `${what} does not run`, isDead: false }
+  if (container['image'] !== image) return { why: `${what} still runs ${printable(String(container['image']))}`, isDead: false }
   return whyNotReady(status, what)
 }
 
 /** Why the pod with this status is not ready, or null. */
-function whyNotReady(status: unknown, what: string): string | null {
+function whyNotReady(status: unknown, what: string): NotReady | null {
   const ready = list(isRecord(status) ? status['conditions'] : undefined).find((c) => c['type'] === 'Ready')
   if (ready?.['status'] === 'True') return null
   const [running] = list(isRecord(status) ? status['containerStatuses'] : undefined)
   const waiting = isRecord(running?.['state']) ? running['state']['waiting'] : undefined
   const why = isRecord(waiting) ? [waiting['reason'], waiting['message']].filter((text) => typeof text === 'string').join(': ') : ''
-  return `${what} is not ready${why ? `: ${printable(why)}` : ''}`
+  const isDead = isRecord(waiting) && typeof waiting['reason'] === 'string' && deadReasons.has(waiting['reason'])
+  return { why: `${what} is not ready${why ? `: ${printable(why)}` : ''}`, isDead }
 }
 
 /**
  * Why a static pod is not ready, from the machine: its kubelet reports the pod to Talos even if no API server answers (Talos
  * `controllers/k8s/kubelet_static_pod.go`). Null if it reports nothing.
  */
-async function whyNotReadyThere(turn: Turn, nodeId: string, pod: StaticPod): Promise<string | null> {
+async function whyNotReadyThere(turn: Turn, nodeId: string, pod: StaticPod): Promise<NotReady | null> {
   const { name } = memberOf(turn, nodeId)
   const { items } = await talos(turn, nodeId, (client) => client.list(resources.staticPod))
   const found = items.find((item) => item.id === `kube-system/${pod}-${name}`)
@@ -135,7 +151,7 @@ export const staticPod =
     const given = await give(turn, nodeId, staticPods[pod])
     if (given !== null) return given
     const image = (await imagesNow(turn.parts, turn.parts.db, turn.state.row.id, nodeId))![staticPods[pod]]!
-    const waits = (waiting: string): StepResult => ({ waiting, againMs: 1_000, isSafe: hangs(turn, at) })
+    const waits = ({ why, isDead }: NotReady): StepResult => ({ waiting: why, againMs: 1_000, isSafe: isDead || hangs(turn, at) })
     const api = await kubernetes(turn)
     try {
       const why = whyNot(await api.get(staticPodPath(pod, name), turn.job.signal), `${pod} of ${name}`, image)
@@ -143,7 +159,8 @@ export const staticPod =
     } catch (error) {
       if (turn.job.signal.aborted || !(error instanceof KubernetesError)) throw error
       // The API server of the only control plane is the one that does not start.
-      return waits((await whyNotReadyThere(turn, nodeId, pod)) ?? `The Kubernetes API does not answer as expected: ${error.message}`)
+      const unknown = { why: `The Kubernetes API does not answer as expected: ${error.message}`, isDead: false }
+      return waits((await whyNotReadyThere(turn, nodeId, pod)) ?? unknown)
     }
   }
 
@@ -156,11 +173,12 @@ export async function kubelet(turn: Turn, at: StepAt): Promise<StepResult> {
   const { name } = memberOf(turn, nodeId)
   const given = await give(turn, nodeId, 'kubelet')
   if (given !== null) return given
-  const waits = (waiting: string): StepResult => ({ waiting, againMs: 1_000, isSafe: hangs(turn, at) })
+  const waits = (waiting: string, isDead = false): StepResult => ({ waiting, againMs: 1_000, isSafe: isDead || hangs(turn, at) })
   const service = await talos(turn, nodeId, async (client) => (await client.services()).find((s) => s.id === 'kubelet'))
   if (service?.state !== 'Running' || service.healthy === false) {
     const why = (service && messageOf(service)) ?? 'no reason is known'
-    return waits(`The kubelet of ${name} ${service?.state === 'Failed' ? 'does not start' : 'is not running yet'}: ${why}`)
+    const isDead = service?.state === 'Failed'
+    return waits(`The kubelet of ${name} ${isDead ? 'does not start' : 'is not running yet'}: ${why}`, isDead)
   }
   const node = await (await kubernetes(turn)).get(nodePath(name), turn.job.signal)
   const info = isRecord(node) && isRecord(node['status']) ? node['status']['nodeInfo'] : undefined

@@ -149,6 +149,15 @@ test(
     expect(health.lines.find((l) => l.topic === 'kubernetes_api')).toMatchObject({ state: 'problem', message: expect.stringContaining(hanging.name) as string })
     expect(health.nodes.every((n) => n.ready)).toBe(true)
 
+    // A cancel doesn't wait for a component that is known to be dead: the clock stands still here.
+    await admin.call(operationRetry, { params: { id: alone.id }, body: {} })
+    await waits(alone.id, `kube-apiserver/${lone.id}`, crashes(lone))
+    await admin.call(operationCancel, { params: { id: alone.id } })
+    expect(await world.ended(alone.id)).toMatchObject({
+      status: 'cancelled',
+      reason: expect.stringMatching(`^Cancelled after \\d+ of \\d+ steps. .*${lone.name}.*: Cancelled while it waited: ${crashes(lone)}$`) as string,
+    })
+
     await clearFaults(world.machine(hanging))
     await addFault(world.machine(ill), { kind: 'boots-never-ready' })
     await admin.call(operationRetry, { params: { id: stopped }, body: {} })
@@ -160,8 +169,11 @@ test(
       (c) => c.status === 'degraded',
     )
     expect(shown.reason).toBe(unready)
-    // The kubelet may still become Ready.
-    expect((await world.operation(stopped)).status).toBe('cancelling')
+    // The kubelet may still become Ready. Until then the operation says what it waits for.
+    expect(await world.operation(stopped)).toMatchObject({
+      status: 'cancelling',
+      reason: expect.stringMatching(`^Waits until this step is over or can be left: .*${ill.name}.*\\. ${unready}$`) as string,
+    })
     await waitLonger(stopped, 4)
     expect(await world.ended(stopped)).toMatchObject({
       status: 'cancelled',
