@@ -23,13 +23,15 @@ const room = (name: string, more: object = {}) => ({
 const shared = { isolate: false }
 
 const onDatabase = { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts', 'backend/src/testing/setup.ts'] }
+const ofBackend = globSync('backend/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) => longTests || !file.endsWith('.long.test.ts'))
+const thatName = (what: RegExp) => ofBackend.filter((file) => what.test(readFileSync(new URL(file, import.meta.url), 'utf8')))
 /**
- * Files of the backend that name simulated machines, a fleet or spawned programs, whose machines together take much memory, or that measure times
- * (`testing/waiting.ts`), which the garbage of other files would lengthen. Each of these files has its own process.
+ * Files of the backend that have a process of their own: those that start programs, that measure times (`testing/waiting.ts`), which the garbage of other files
+ * would lengthen, or whose thousands of machines take much memory.
  */
-const alone = globSync('backend/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) =>
-  /clusterWorld|fleet|simulat|spawn|testing\/waiting/i.test(readFileSync(new URL(file, import.meta.url), 'utf8')),
-)
+const alone = [...new Set([...thatName(/spawn|testing\/waiting/i), ...ofBackend.filter((file) => /talos-fleet\/(?:contact|fleet|sweep)\./.test(file))])]
+/** Other files with simulated machines. They share a process, because loading the simulator and the backend costs as much as several of their tests. */
+const withMachines = thatName(/clusterWorld|#simulator\/|fleet/i).filter((file) => !alone.includes(file))
 
 /** Files that take longest, in this order. */
 const long = [
@@ -85,7 +87,8 @@ export default defineConfig({
       room('talos', shared),
       room('conformance', { testTimeout: 120_000 }),
       room('simulator'),
-      room('backend', { ...onDatabase, ...shared, exclude: [...never, ...alone] }),
+      room('backend', { ...onDatabase, ...shared, exclude: [...never, ...alone, ...withMachines] }),
+      room('backend-machines', { ...onDatabase, ...shared, include: withMachines }),
       room('backend-alone', { ...onDatabase, include: alone }),
       room('cli', shared),
       // The limit only ends a check that hangs: each check reads the whole repository, and how long that takes depends on the machine.

@@ -61,7 +61,7 @@ const backendTest = 'backend/src/domains/snapshots/published-etcd.test.ts'
 
 /** Whether Steelyard restores the snapshot that etcd has just saved, and etcd the one that Steelyard then takes of a simulated cluster. */
 function throughSteelyard(program: string, folder: string, say: (text: string) => void): boolean {
-  const { status, stdout, stderr } = spawnSync('npx', ['vitest', 'run', '--project', 'backend-alone', backendTest], {
+  const { status, stdout, stderr } = spawnSync('npx', ['vitest', 'run', '--project', 'backend-machines', backendTest], {
     cwd: join(import.meta.dirname, '..'),
     encoding: 'utf8',
     env: { ...process.env, CONFORMANCE_ETCD: folder },

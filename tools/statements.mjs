@@ -1,37 +1,20 @@
-// Chooses the test files for the run on a second PostgreSQL. That run checks that all SQL statements work on the oldest supported version as well as on the
-// embedded one. So it needs only the fastest files that together send every statement of the first run (`backend/src/testing/statements.ts`). A statement that
-// only a slow file sends is parsed and planned there instead.
+// Checks that the oldest supported PostgreSQL takes every statement that the tests of the backend have sent to the embedded one
+// (`backend/src/testing/statements.ts`), without running the tests again: it parses and plans each.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A file that takes longer isn't run again for the sake of statements that can be prepared. */
-const longestMs = 5_000
 /** PostgreSQL's `PREPARE` takes these statements. */
-const canBePrepared = /^\s*(?:select|insert|update|delete|with|values)\b/i
+const canBePrepared = /^\s*(?:select|insert|update|delete|merge|with|values)\b/i
 
-/**
- * The files to run again, and the statements that only files left out have sent. `folder` has the statements of each file, `milliseconds` the time that each
- * file took. Files are left out, slowest first, if the other files still send all statements.
- */
-export function filesForAllStatements(folder, milliseconds) {
-  const took = (file) => milliseconds.get(file) ?? 0
-  const files = readdirSync(folder)
-    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
-    .toSorted((a, b) => took(b.file) - took(a.file))
-  const senders = new Map()
-  for (const { statements } of files) for (const { part } of statements) senders.set(part, (senders.get(part) ?? 0) + 1)
-  const kept = []
-  const toPrepare = new Set()
-  for (const { file, statements } of files) {
-    const own = statements.filter(({ part }) => senders.get(part) === 1)
-    if (own.length > 0 && !(took(file) > longestMs && own.every(({ text }) => canBePrepared.test(text)))) {
-      kept.push(file)
-      continue
+/** A text for each shape of statement: lists of different lengths and names with different numbers are one shape. */
+export function recordedStatements(folder) {
+  const shapes = new Map()
+  for (const name of readdirSync(folder))
+    for (const text of JSON.parse(readFileSync(join(folder, name), 'utf8'))) {
+      const plain = text.replaceAll(/[0-9a-f]{12,}/g, 'x').replaceAll(/\$\d+/g, '$')
+      if (canBePrepared.test(text)) shapes.set(plain.replaceAll(/\$(?:, ?\$)+/g, '$').replaceAll(/\(\$\)(?:, ?\(\$\))+/g, '($)'), text)
     }
-    for (const { text } of own) toPrepare.add(text)
-    for (const { part } of statements) senders.set(part, senders.get(part) - 1)
-  }
-  return { kept, toPrepare: [...toPrepare], count: senders.size }
+  return [...shapes.values()]
 }
 
 /** Lets a PostgreSQL parse and plan statements in the template of the test databases. Returns a sentence for each statement that it refuses. */

@@ -12,7 +12,7 @@ import { findTestBrowser } from './browsers.mjs'
 import { startPostgres, systemPostgres } from './postgres.mjs'
 import { processorTime } from './processor-time.mjs'
 import { registerRows, unshown } from './specification.mjs'
-import { filesForAllStatements, prepareAll } from './statements.mjs'
+import { prepareAll, recordedStatements } from './statements.mjs'
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
 const given = process.argv.slice(2)
@@ -39,9 +39,9 @@ function measure() {
 
 const isAsked = (name) => only.length === 0 || only.some((o) => name.includes(o))
 
-/** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. Returns the report of a vitest run. */
+/** Runs a command and shows its output. A vitest run counts by its tests, any other command as one test. */
 function suite(name, command, args, env = {}) {
-  if (!isAsked(name)) return null
+  if (!isAsked(name)) return
   console.log(`\n── ${name}`)
   const times = measure()
   const report = join(reports, `${rows.length}.json`)
@@ -64,7 +64,6 @@ function suite(name, command, args, env = {}) {
   total.failed += failed
   total.skipped += skipped
   rows.push([name, failed > 0 ? 'failed' : 'passed', `${passed} passed, ${failed} failed, ${skipped} skipped`, ...times()])
-  return counted
 }
 
 /** Counts a check that isn't a command as one test, which failed if there are complaints. */
@@ -103,8 +102,8 @@ if (inFull && spawnSync('go', ['version']).status === 0) {
 
 const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
 // Three workers on two processors, here and for the faults, because many of these tests wait for simulated machines and use no processor time meanwhile.
-const backend = ['--project', 'backend', '--project', 'backend-alone', '--maxWorkers', '3']
-const onEmbedded = suite('backend', node, vitest(...backend), { TEST_STATEMENTS: statements })
+const backend = ['backend', 'backend-machines', 'backend-alone'].flatMap((name) => ['--project', name]).concat('--maxWorkers', '3')
+suite('backend', node, vitest(...backend), { TEST_STATEMENTS: statements })
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
   suite('backend on the given PostgreSQL', node, vitest(...backend))
@@ -112,23 +111,14 @@ if (process.env.TEST_DATABASE_URL) {
   const name = `backend on PostgreSQL ${postgres.version}`
   if (isAsked(name)) {
     const server = await startPostgres(postgres)
-    const again = [...backend]
-    // All files, or those that together send the statements of the first run.
-    let toPrepare = []
-    if (onEmbedded) {
-      const milliseconds = new Map(onEmbedded.testResults.map((file) => [relative('.', file.name), file.endTime - file.startTime]))
-      const chosen = filesForAllStatements(statements, milliseconds)
-      console.log(
-        `\n${chosen.kept.length} of ${milliseconds.size} files send ${chosen.count - chosen.toPrepare.length} of the ${chosen.count} statements again`,
-      )
-      again.push(...chosen.kept)
-      toPrepare = chosen.toPrepare
-    }
-    suite(name, node, vitest(...again), { TEST_DATABASE_URL: server.url })
-    if (toPrepare.length > 0) {
+    // Without the full run: the tests of the database itself, which also migrate the template, and of the backup, which reads the catalog and copies.
+    const ofDatabase = ['db/db.test', 'db/migrate', 'db/tables', 'db/one-value', 'commands/backup'].map((file) => `backend/src/${file}`)
+    suite(name, node, vitest(...backend, ...(inFull ? [] : ofDatabase)), { TEST_DATABASE_URL: server.url })
+    const recorded = recordedStatements(statements)
+    if (recorded.length > 0) {
       const times = measure()
-      const refused = await prepareAll(server.url, toPrepare)
-      count(`statements on PostgreSQL ${postgres.version}`, refused, `${toPrepare.length} other statements parsed and planned`, times)
+      const refused = await prepareAll(server.url, recorded)
+      count(`statements on PostgreSQL ${postgres.version}`, refused, `${recorded.length} statements of the tests parsed and planned`, times)
     }
     await server.stop()
   }
