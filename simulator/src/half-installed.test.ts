@@ -89,6 +89,8 @@ test.each(['default', 'powercycle'] as const)('after the wipe a reboot in the mo
   expect(await secure.services()).toEqual(expect.arrayContaining([expect.objectContaining({ id: 'apid', state: 'Running' })]))
   expect([machine.stage.stage, machine.bootId]).toEqual(['rebooting', bootId])
   expect(await readTrouble(secure)).toMatchObject({ reason: null, restartPhase: 'volumeFinalize (7/10)' })
+  // The answer arrives before the machine is off.
+  simulator.world.clock.setSpeed(10)
   await secure.reboot({ mode: 'force' })
   await until('it is back', () => machine.bootId !== bootId && inMaintenance(machine))
 })
@@ -102,6 +104,10 @@ test('the output of a failing installer ends with its usage, and the reason is i
   await until('it is back', () => inMaintenance(machine))
   machine.world.clock.setSpeed(1)
   await give(machine, configFor(bundle, machine, 'control_plane', machine.plan.address))
+  await until('it is being installed', () => machine.stage.stage === 'installing')
+  // Talos accepts an order during an installation, and drops it.
+  const secure = await openSecure(machine, bundle)
+  expect(await orderState(secure, await secure.reboot(), 0)).toBe('refused')
   await until('it failed', () => logged(machine, '[talos] install sequence: failed'))
   const { reason, lines } = await readTrouble(await openSecure(machine, bundle))
   expect(machine.journal.kernelLines.since(0).filter((line) => line.includes('--disk string'))).toHaveLength(1)

@@ -57,7 +57,7 @@ test("the error of a failed installer is the reason, and its usage text isn't sh
     kernel('[talos] task install (1/1): failed: task "upgrade" failed: exit code 1'),
   ]
   const found = troubleIn(log.join('\n'))
-  expect(found.reason).toBe(`task "upgrade" failed: exit code 1: ${grub} grub-install: error: cannot write.`)
+  expect(found.reason).toBe(`task "upgrade" failed: exit code 1: ${grub} grub-install: error: cannot write`)
   expect(found.lines.join('\n')).not.toMatch(/Usage|Flags|--|installer install/)
   expect(found.lines.filter((line) => line.includes('vda: vda1 vda2'))).toHaveLength(1)
 })

@@ -87,8 +87,8 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   const current = lines.slice(sequenceBegin(lines))
   const last = current.findLast(isOfStep)?.said.replace(/^\[talos\] /, '')
   return {
-    /** Why the machine fails, in the words of its log or events; null if nothing fails in this boot. */
-    reason: reason === null ? null : messageText(reason, 1_000).trim(),
+    /** Why the machine fails, in the words of its log or events, without a period at the end; null if nothing fails in this boot. */
+    reason: reason === null ? null : withoutPeriod(messageText(reason, 1_000).trim()),
     /** Whether Talos skipped the installation in this boot, because it found META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
     isInstallSkipped,
     /** The last message of Talos or the installer about the running sequence, or null. */
@@ -99,6 +99,9 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
     lines: shown(current),
   }
 }
+
+/** For a sentence that goes on. */
+const withoutPeriod = (said: string): string => (/[^.]\.$/.test(said) ? said.slice(0, -1) : said)
 
 /** Whether a line is about the running sequence: a message of its tasks, or one of the installer, which is a program of its own. */
 const isOfStep = ({ said, isOfKernel }: Line): boolean =>

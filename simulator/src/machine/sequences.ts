@@ -26,7 +26,7 @@ export const stopSequence = async (
     stage.phase('drain', actorId)
     await drain(machine, power)
   }
-  if (forced) machine.goDark()
+  if (forced) machine.goDark({ gently: true })
   else {
     for (const phase of ['cleanup', 'dbus', 'stopServices', 'umount', 'unmountBind', 'unmountSystem']) stage.phase(phase, actorId)
     finish(machine, ({ id }) => !CORE.has(id))
