@@ -2,7 +2,8 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { serverList } from '#contract/servers/servers.ts'
-import { authorizeLogout, sessionGet } from '#contract/sessions.ts'
+import { authorizeLogout, authorizeRefresh, sessionGet } from '#contract/sessions.ts'
+import { userCreate, userList } from '#contract/users.ts'
 import packageFile from '../package.json' with { type: 'json' }
 import { apiClient } from '../tools/api-client.ts'
 import { launch, open, signIn, tell, write } from './browser.ts'
@@ -211,6 +212,53 @@ test('logging out in one tab ends the session at once in every tab and on the se
   await page.goBack()
   await page.getByRole('banner').getByText('Already have an account?').waitFor()
   expect(await page.getByRole('navigation', { name: 'Sections' }).count()).toBe(0)
+})
+
+const viewer = { email: 'viewer@steelyard.demo', password: 'another password for the tests' }
+test.each([
+  { isLost: false, what: 'a sign-out' },
+  { isLost: true, what: 'a sign-out that never reached the server' },
+])('the late answer of a refresh in one tab does not reach the viewer who signs in in the other tab after $what', async ({ isLost }) => {
+  const { total } = await installation.call(userList, { query: { q: viewer.email } })
+  if (total === 0) await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
+  // The refresh may wait as long as the test takes.
+  await page.addInitScript('AbortSignal.timeout = () => new AbortController().signal')
+  await signIn(page)
+  const other = await context.newPage()
+  await other.goto('/infra/servers')
+  await other.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+
+  const refreshed = Promise.withResolvers<{ access_token: string; refresh_token: string }>()
+  const released = Promise.withResolvers<void>()
+  await page.route('**/v1/authorize/refresh', async (route) => {
+    const response = await route.fetch()
+    refreshed.resolve((await response.json()) as { access_token: string; refresh_token: string })
+    await released.promise
+    await route.fulfill({ response })
+  })
+  const old = await token('refresh')
+  await context.route('**/v1/authorize/logout', (route) => (isLost && route.request().postData()?.includes(old) ? route.abort() : route.continue()))
+  await page.evaluate(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
+    localStorage.setItem(key, JSON.stringify({ ...JSON.parse(value), expiresAt: Date.now() - 1000 }))
+  }`)
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
+  const late = await refreshed.promise
+
+  await other.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' }).click()
+  await other.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  await signIn(other, viewer)
+  const ofViewer = await stored()
+  released.resolve()
+  // The tab that waited for the answer has ended the admin's session, and nobody can use its tokens.
+  await expect.poll(() => apiClient(installation.url, late.access_token).call(sessionGet, {}).then(String, String)).toContain('401')
+  for (const tab of [page, other]) {
+    await tab.goto('/profile')
+    await tab.getByText(viewer.email, { exact: true }).first().waitFor()
+  }
+  expect(await stored()).toEqual(ofViewer)
+  await expect(apiClient(installation.url).call(authorizeRefresh, { body: { refresh_token: late.refresh_token } })).rejects.toThrow('401')
+  // A session is ended in the background without cookies, so that the response doesn't clear the storage of the next one. The browser remarks on that.
+  expect(errors.splice(0).filter((error) => !error.includes('Clear-Site-Data header'))).toEqual([])
 })
 
 test('a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft [S093]', async () => {

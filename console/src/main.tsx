@@ -26,9 +26,11 @@ if (nonce !== undefined) setNonce(nonce)
 followReleases()
 // Re-runs the guards when the session is validated, lost, or started in another tab.
 authStatus.subscribe(() => void reload())
-whenSessionEnds(({ explicit }) => {
+whenSessionEnds(({ explicit, replaced }) => {
+  if (replaced) return location.replace(paths.home)
   const { pathname, href } = place.get()
   if (pathname !== paths.signIn) void navigate(paths.signIn, { replace: true, from: explicit ? undefined : href })
+  return undefined
 })
 followPlace()
 void validateSession()

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#contract/errors.ts'
@@ -54,6 +54,40 @@ describe('an expired access token', () => {
     const ran = await cli.run('server list')
     expect(ran).toMatchObject({ exit: 3, out: '', err: `Session expired. Please sign in again.\nsteelyard login --url ${api.url}\n` })
     expect(await cli.sessions.read(api.url)).toBeNull()
+  })
+
+  test('the late answer of a refresh is dropped if somebody else has signed in while the process was suspended', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.tokens.clear()
+    const viewer = { email: 'viewer@example.com', access_token: 'access-v', refresh_token: 'refresh-v' }
+    api.on(authorizeRefresh, async () => {
+      // Another process takes over the lock, as after two minutes.
+      await rm(`${cli.sessions.path}.lock`)
+      await cli.sessions.change(api.url, async () => null)
+      await cli.sessions.change(api.url, async () => viewer)
+      return { access_token: 'access-2', refresh_token: 'refresh-2' }
+    })
+    expect(await cli.run('server list')).toMatchObject({ exit: 6, err: expect.stringContaining('Another steelyard process has changed the session') as string })
+    expect(await cli.sessions.read(api.url)).toEqual(viewer)
+  })
+
+  test.each([401, 200])('a command is not continued with the rights of somebody who signs in meanwhile (after a %s)', async (status) => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.tokens.add('access-v')
+    api.on(serverList, async () => {
+      if (status === 401) api.tokens.delete('access-1')
+      await cli.sessions.change(api.url, async () => ({ email: 'viewer@example.com', access_token: 'access-v', refresh_token: 'refresh-v' }))
+      if (status === 401) throw new Problem('session_expired', 'Ended')
+      return pageOf([aServer({ id: id(1), name: 'a' })])
+    })
+    api.on(serverUpdate, () => aServer())
+    expect(await cli.run('server rename a b')).toMatchObject({
+      exit: 3,
+      err: `The command was begun as a@example.com, but viewer@example.com has signed in to ${api.url} meanwhile\nRun the command again\n`,
+    })
+    expect(api.callsOf(serverUpdate)).toEqual([])
   })
 
   test('an access token from STEELYARD_TOKEN is not refreshed', async () => {

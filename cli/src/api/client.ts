@@ -10,7 +10,7 @@ import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
 import type { Contexts } from './contexts.ts'
 import { bytesOf, textOf } from './long-read.ts'
-import type { Sessions } from './sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 import { openStream, readEvents } from './stream.ts'
 
 type Parts = 'params' | 'query' | 'body'
@@ -213,6 +213,17 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
     }
   }
 
+  /** Email of the user as whom this command began. */
+  let begun: string | undefined
+  /** Throws CliError if somebody else has signed in on this machine since: the rest of the command must not be done with their rights. */
+  function demandSameUser(base: string, { email }: Session): void {
+    begun ??= email
+    if (email === begun) return
+    throw new CliError('not_signed_in', `The command was begun as ${oneLine(begun)}, but ${oneLine(email)} has signed in to ${base} meanwhile`, {
+      hint: 'Run the command again',
+    })
+  }
+
   /** Returns a new access token after `spent` was refused. If another process has already refreshed the session, returns the token stored by that process. */
   async function refresh(base: string, spent: string): Promise<string | null> {
     const session = await sessions.change(base, async (now) => {
@@ -223,6 +234,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
       const { access_token, refresh_token } = readAnswer(authorizeRefresh, answer.text, base)
       return { ...now, access_token, refresh_token: refresh_token ?? now.refresh_token }
     })
+    if (session) demandSameUser(base, session)
     return session?.access_token ?? null
   }
 
@@ -240,9 +252,11 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
   }
 
   async function tokenOf(base: string): Promise<string> {
-    const token = env['STEELYARD_TOKEN'] || (await sessions.read(base))?.access_token
-    if (!token) throw new CliError('not_signed_in', `Not signed in to ${base}`, { hint: `steelyard login --url ${base}` })
-    return token
+    if (env['STEELYARD_TOKEN']) return env['STEELYARD_TOKEN']
+    const session = await sessions.read(base)
+    if (!session) throw new CliError('not_signed_in', `Not signed in to ${base}`, { hint: `steelyard login --url ${base}` })
+    demandSameUser(base, session)
+    return session.access_token
   }
 
   /** The bytes of a long response. Refreshes the token and proves the user's identity if necessary. */

@@ -56,15 +56,22 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>) 
     /** The device cookie of an address. The cookie outlives the session. */
     device: async (url: string) => (await load()).devices?.[url] ?? null,
     keepDevice: (url: string, cookie: string) => alone((stored) => store({ ...stored, devices: { ...stored.devices, [url]: cookie } })),
-    /** Replaces the session of an address with the result of `next`, under a lock. A null result removes the session. Resolves to the stored session. */
+    /**
+     * Replaces the session of an address with the result of `next`, under a lock. A null result removes the session. Resolves to the stored session.
+     * Throws CliError `conflict` and stores nothing if the session was changed meanwhile: while this process was suspended, another one may have taken over
+     * its lock, and somebody else may have signed in.
+     */
     change: (url: string, next: (now: Session | null) => Promise<Session | null>) =>
       alone(async (stored) => {
         const before = stored.sessions[url] ?? null
         const after = await next(before)
         if (after === before) return after
-        const { [url]: _, ...others } = stored.sessions
-        const current = after ? url : stored.current === url ? null : stored.current
-        await store({ ...stored, current, sessions: after ? { ...others, [url]: after } : others })
+        const now = await load()
+        if (now.sessions[url]?.refresh_token !== before?.refresh_token)
+          throw new CliError('conflict', `Another steelyard process has changed the session for ${url}`, { hint: 'Run the command again' })
+        const { [url]: _, ...others } = now.sessions
+        const current = after ? url : now.current === url ? null : now.current
+        await store({ ...now, current, sessions: after ? { ...others, [url]: after } : others })
         return after
       }),
   }

@@ -3,7 +3,7 @@ import { installationGet } from '#contract/users.ts'
 import { counted } from '#contract/words.ts'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { checkSafe } from '../api/client.ts'
-import type { Sessions } from '../api/sessions.ts'
+import type { Session, Sessions } from '../api/sessions.ts'
 import { readNewPassword, readPassword } from '../ask.ts'
 import { command, type Command, given, listCommand, objectCommand } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -44,13 +44,17 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
     json: false,
     async run({ terminal, api }) {
       const url = await api.url()
-      const session = await sessions.read(url)
+      // Deletes the local session whether or not the API call succeeds, because the user may be leaving the machine.
+      const held: Session[] = []
+      await sessions.change(url, async (now) => {
+        if (now) held.push(now)
+        return null
+      })
+      const [session] = held
       if (!session) {
         terminal.err(`Not signed in to ${url}\n`)
         return
       }
-      // Deletes the local session whether or not the API call succeeds, because the user may be leaving the machine.
-      await sessions.change(url, async () => null)
       try {
         await api.call(authorizeLogout, { body: { refresh_token: session.refresh_token } })
       } catch (e) {

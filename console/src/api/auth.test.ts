@@ -137,6 +137,48 @@ test('a failed validation signs the user out with one notice, and is logged to t
   expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'This account is disabled.')
 })
 
+const without = (field: keyof typeof sessionAnswer) => Object.fromEntries(Object.entries(sessionAnswer).filter(([key]) => key !== field))
+test.each<[string, unknown]>([
+  ['false', false],
+  ['null', null],
+  ['an empty text', ''],
+  ['a number', 1],
+  ['an empty object', {}],
+  ['a list', [sessionAnswer]],
+  ['no user', without('user')],
+  ['no scopes', without('scopes')],
+  ['no end', without('expiresAt')],
+  ['a user without a name', { ...sessionAnswer, user: { id: user.id, email: user.email } }],
+  ['another user', { ...sessionAnswer, user: { ...user, id: 'u2' } }],
+  ['scopes that are no list', { ...sessionAnswer, scopes: 'servers:read' }],
+  ['scopes that are no texts', { ...sessionAnswer, scopes: [1] }],
+  ['an end that is no time', { ...sessionAnswer, expiresAt: 'soon' }],
+])('a validation that answers 200 with %s signs the user out [S151]', async (_, body) => {
+  stored()
+  vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  answers = () => [200, body]
+  await auth.validateSession()
+  expect([auth.authStatus.get(), local.size, asked]).toEqual(['signedOut', 0, ['/v1/session']])
+})
+
+test('a session that the server refuses again after a refresh is signed out [S151]', async () => {
+  stored()
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
+  await auth.validateSession()
+  expect([auth.authStatus.get(), local.size, asked]).toEqual(['signedOut', 0, ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
+  expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'Session is expired!')
+})
+
+test('a call that the server refuses again after a refresh ends the session', async () => {
+  stored()
+  auth.authStatus.set('signedIn')
+  answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
+  const { call } = await import('./client.ts')
+  await expect(call(sessionGet)).rejects.toThrow('Session expired')
+  expect([auth.authStatus.get(), local.size, notices]).toEqual(['signedOut', 0, ['Session expired. Please sign in again.']])
+})
+
 test('if a validation gets 401, the token is refreshed once and the second response counts [S237]', async () => {
   stored()
   let first = true
@@ -163,11 +205,15 @@ test('logging out finishes within 5 s even if the server never answers, and othe
   const ended: boolean[] = []
   auth.whenSessionEnds(({ explicit }) => ended.push(explicit))
   const out = auth.logOut()
-  auth.sessionLost()
+  auth.sessionLost(tokenBox(local).session())
   expect(ended).toEqual([])
   await out
   expect(limits.every((ms) => ms <= 4_500)).toBe(true)
   expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
+  // The sign-out is sent again in the background until the server confirms it.
+  answers = () => [204, undefined]
+  const before = asked.length
+  await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(before)
 })
 
 test("a disabled action gives the user's role as the reason only while the user is signed in [S125, S209]", async () => {
@@ -253,9 +299,10 @@ test('a signed-in user whose stored tokens are gone is signed out by the guard [
 })
 
 test('without a stored user or a valid refresh token there is no access token [S161, S162, S246, S247]', async () => {
-  await expect(auth.accessToken()).rejects.toThrow('User not found!')
+  const { accessToken } = await import('./access.ts')
+  await expect(accessToken()).rejects.toThrow('User not found!')
   tokenBox(local).signIn(user, token('first', 600), 'refresh', Date.now() - 86_400_001)
-  await expect(auth.accessToken()).rejects.toThrow('Session is expired!')
+  await expect(accessToken()).rejects.toThrow('Session is expired!')
   expect(asked).toEqual([])
 })
 
@@ -304,11 +351,12 @@ test('every call is sent to the API as JSON with the stored access token, except
   }
   await auth.signIn('a@example.com', ' x ')
   const { call, callOpen } = await import('./client.ts')
+  const { accessToken } = await import('./access.ts')
   const { passwordResetLook } = await import('#contract/sessions.ts')
   const bearer = `Bearer ${tokenBox(local).access()!.value}`
   await call(serverList, { query: { page: 1, per_page: 1000 } })
   await callOpen(passwordResetLook, { body: { token: 'x' } })
-  await auth.accessToken(tokenBox(local).access()!.value)
+  await accessToken(tokenBox(local).access()!.value)
   const newer = `Bearer ${tokenBox(local).access()!.value}`
   await auth.logOut()
   expect(sent.map(({ path, headers }) => [path, headers.authorization])).toEqual([

@@ -1,11 +1,12 @@
+import type { sessionGet, User } from '#contract/sessions.ts'
 import type { Answer } from '#contract/operation.ts'
-import type { authorizeRefresh, sessionGet, User } from '#contract/sessions.ts'
 import { readClaims } from '../lib/jwt.ts'
 import { createStore, useStore } from '../lib/store.ts'
 import { toast } from '../ui/feedback/toast.ts'
+import { accessToken, endsSession, NoSession, revoke, revokeInBackground, SessionReplaced, stands } from './access.ts'
 import { entryCalls, CallError, noAnswer, readAnswer, send } from './http.ts'
 import { messages } from './messages.ts'
-import { type Budget, patience, patiently } from './patience.ts'
+import { patience, patiently } from './patience.ts'
 import { report } from './report.ts'
 import { tokenBox, userKey } from './tokens.ts'
 
@@ -18,6 +19,8 @@ export const useAuthStatus = (): AuthStatus => useStore(authStatus)
 
 /** Id of the stored user; null without a session. */
 export const storedUserId = (): string | null => tokens.user()?.id ?? null
+/** The session of this tab: the one whose data its pages show. Another tab may have stored another one. */
+let mine: string | null = tokens.session()
 /** The stored access token, even if it has expired; null without a session. For calls that need no session. */
 export const storedToken = (): string | null => tokens.access()?.value ?? null
 
@@ -40,13 +43,8 @@ const currentUser = createStore<User | null>(tokens.user())
 /** The signed-in user; null until known. */
 export const useUser = (): User | null => useStore(currentUser)
 
-/** A token with less than this left, in ms, counts as expired, because the request takes time to arrive. */
-const marginMs = 3_000
-
 /** Time limit of a sign-in, in ms. The server's own limits are shorter. */
 const signInMs = 30_000
-/** Time limit for revoking the sessions, in ms. Log out finishes within 5 s even if the server never responds. */
-const revokeMs = 4_000
 
 /** Signs in with a password, and with a code of the second factor if the account has one. Throws as `signInBy`. */
 export const signIn = (email: string, password: string, code?: string): Promise<unknown> =>
@@ -63,11 +61,13 @@ export const signInBy = (call: Parameters<typeof send>[0], body: object): Promis
 
 async function trySignIn(call: Parameters<typeof send>[0], body: object): Promise<unknown> {
   toast.hearErrors()
+  const before = tokens.session()
   try {
     const response = await send(call, { body }, { limitMs: signInMs, cookies: true })
     if (!response.ok) await readAnswer(response, { failed: messages.authenticationFailed })
     const data = (await response.json().catch(() => null)) as { userData?: User; accessToken?: string; refreshToken?: string } | null
     if (!data?.userData || data.accessToken === undefined || data.refreshToken === undefined) throw new Error(messages.noAuthenticationData)
+    if (storedUserId() !== null && storedUserId() !== data.userData.id) makeRoom(before, data.refreshToken)
     for (const notice of ['wrapped', 'session']) toast.dismiss(notice)
     tokens.signIn(data.userData, data.accessToken, data.refreshToken, Date.now())
     begin()
@@ -80,86 +80,41 @@ async function trySignIn(call: Parameters<typeof send>[0], body: object): Promis
   }
 }
 
+/**
+ * Ends the session of another user, whom a sign-in replaces. `before`: the session when the sign-in began; `fresh`: the refresh token of the sign-in.
+ * Throws SessionReplaced if the other user signed in later, in another tab: then the sign-in is dropped.
+ */
+function makeRoom(before: string | null, fresh: string): void {
+  if (tokens.session() !== before) {
+    void revokeInBackground([fresh])
+    throw new SessionReplaced()
+  }
+  void revokeInBackground(tokens.allRefresh())
+  end({ explicit: true })
+}
+
 /** Shows the changed name of the signed-in user. */
 export function renamed(user: User): void {
+  if (user.id !== storedUserId()) return
   tokens.rename(user)
   currentUser.set(tokens.user())
 }
 
 function begin(): void {
   toast.hearErrors()
+  mine = tokens.session()
   currentUser.set(tokens.user())
   authStatus.set('signedIn')
 }
 
-/** Thrown if there is no session. The message is one of the specification's sentences. */
-class NoSession extends Error {}
-
-let refreshing: Promise<string> | null = null
-
-/** Refreshes the access token for all tabs, while holding a lock. Skips the request if another tab has just stored a new token. */
-function refresh(seen: string | null, budget: Budget): Promise<string> {
-  refreshing ??= patiently(budget, (limitMs) => locked('steelyard.refresh', limitMs, () => refreshNow(seen, limitMs)))
-    .catch((error: unknown) => {
-      report(error)
-      throw error
-    })
-    .finally(() => {
-      refreshing = null
-    })
-  return refreshing
+interface End {
+  /** The user logged out. */
+  explicit: boolean
+  /** Another user has signed in in another tab. The page must be loaded again, because it shows what the previous user could see. */
+  replaced?: boolean
 }
-
-async function refreshNow(seen: string | null, limitMs: number): Promise<string> {
-  const now = tokens.access()
-  if (now !== null && now.value !== seen && now.expiresAt > Date.now() + marginMs) return now.value
-  const old = tokens.refresh()
-  if (old === null || old.expiresAt <= Date.now()) throw new NoSession(messages.sessionIsExpired)
-  const response = await send(entryCalls.authorizeRefresh, { body: { refresh_token: old.value, rotate: true } }, { limitMs })
-  const answer = (await readAnswer(response)) as Answer<typeof authorizeRefresh>
-  tokens.refreshed(answer.access_token, answer.refresh_token, Date.now())
-  return answer.access_token
-}
-
-/**
- * Runs `what` while holding a Web Lock. Pages over plain HTTP have no Web Locks: there each tab refreshes by itself.
- * Throws `noAnswer` if another tab still holds the lock after `limitMs`.
- */
-async function locked<T>(name: string, limitMs: number, what: () => Promise<T>): Promise<T> {
-  if ((navigator as Partial<Navigator>).locks === undefined) return what()
-  const late = AbortSignal.timeout(limitMs)
-  try {
-    return await navigator.locks.request(name, { signal: late }, what)
-  } catch (error) {
-    if (error instanceof DOMException && late.aborted) throw new CallError(noAnswer, { status: 0 })
-    throw error
-  }
-}
-
-/** Whether a session is stored: a user and a refresh token that has not expired. The access token is not checked. */
-const stands = (): boolean => {
-  const longLived = tokens.refresh()
-  return tokens.user() !== null && longLived !== null && longLived.expiresAt > Date.now()
-}
-
-/**
- * Returns a valid access token. Refreshes it first if it is missing, expired, or equal to `refused`, the token that the server just rejected
- * with 401. Retries within `budget`.
- * Throws NoSession, or what the last refresh threw.
- */
-export async function accessToken(refused: string | null = null, budget: Budget = patience()): Promise<string> {
-  if (tokens.user() === null) throw new NoSession(messages.userNotFound)
-  if (!stands()) throw new NoSession(messages.sessionIsExpired)
-  const stored = tokens.access()
-  if (stored !== null && stored.value !== refused && stored.expiresAt > Date.now() + marginMs) return stored.value
-  return refresh(refused ?? stored?.value ?? null, budget)
-}
-
-/** Whether an error of `accessToken` means that the session is over. A DOMException doesn't: leaving a page aborts the page's lock requests. */
-export const endsSession = (error: unknown): boolean => !(error instanceof DOMException)
-
-/** Called when a session ends, for instance to clear the query cache. `explicit`: the user logged out. */
-type OnEnd = (how: { explicit: boolean }) => void
+/** Called when a session ends, for instance to clear the query cache. */
+type OnEnd = (how: End) => void
 const onEnd = new Set<OnEnd>()
 export const whenSessionEnds = (what: OnEnd): (() => void) => {
   onEnd.add(what)
@@ -169,22 +124,50 @@ export const whenSessionEnds = (what: OnEnd): (() => void) => {
 let loggingOut = false
 let loggedOut = false
 
-function end(explicit: boolean): void {
+/** `isCleared`: another tab has cleared the local storage, and may be storing the next session already. */
+function end(how: End, { isCleared = false } = {}): void {
   if (authStatus.get() === 'signedOut' && tokens.user() === null) return
-  loggedOut = explicit
-  localStorage.clear()
+  loggedOut = how.explicit
+  if (!isCleared) localStorage.clear()
   sessionStorage.clear()
+  mine = how.replaced ? tokens.session() : null
   currentUser.set(null)
   authStatus.set('signedOut')
-  for (const what of onEnd) what({ explicit })
+  for (const what of onEnd) what(how)
 }
 
-/** Called if a session is over without a Log out: shows the notice and goes to the login page. */
-export function sessionLost(): void {
+/**
+ * Called if `session` is over without a Log out: shows the notice and goes to the login page. Does nothing if another session has begun since: a late
+ * refusal must not end that one.
+ */
+export function sessionLost(session: string | null, { isCleared = false } = {}): void {
   // No notice during Log out: the server ends the session first, so running calls fail before the local state is cleared.
   if (loggingOut) return
+  const now = tokens.session()
+  if (now !== null && now !== session) return follow()
   if (authStatus.get() !== 'signedOut') toast.lastError(messages.sessionExpired, 'session')
-  end(false)
+  end({ explicit: false }, { isCleared })
+}
+
+/** Follows a sign-in or Log out in another tab, which has stored another session than that of this tab. */
+function follow({ isCleared = false } = {}): void {
+  const now = tokens.session()
+  if (now === mine) return
+  if (now === null) {
+    if (authStatus.get() !== 'signedOut') sessionLost(mine, { isCleared })
+  } else if (mine === null || userOf(mine) === userOf(now)) begin()
+  else end({ explicit: true, replaced: true }, { isCleared: true })
+}
+
+const userOf = (session: string): string => session.split(' ', 1)[0]!
+
+/** The user and the session in whose name this tab makes a call. Throws SessionReplaced if another user's session is stored. */
+export function ownSession(): { userId: string | null; session: string | null } {
+  const before = mine
+  follow()
+  const session = tokens.session()
+  if (before !== null && session !== null && userOf(before) !== userOf(session)) throw new SessionReplaced()
+  return { userId: storedUserId(), session }
 }
 
 /** Whether the user ended the last session by logging out, so that the next sign-in doesn't return to the previous page. */
@@ -194,46 +177,81 @@ export const wasLoggedOut = (): boolean => loggedOut
 export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true
+  const session = tokens.session()
   await whileLoading(revokeAll)
-  end(true)
   loggingOut = false
+  // The response has cleared the storage (Clear-Site-Data), unless it was lost. Meanwhile, somebody may have signed in in another tab.
+  const now = tokens.session()
+  if (now === null || now === session) end({ explicit: true })
+  else follow()
 }
 
 async function revokeAll(): Promise<void> {
   const held = tokens.allRefresh()
   const user = tokens.user()
   if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id)).catch(report)
-  const revoking = { cookies: true, limitMs: revokeMs, token: storedToken() }
-  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, revoking)))
+  void revokeInBackground(await revoke(held, { cookies: true, token: storedToken() }))
 }
 
 /** Asks the server whether the stored session is valid, with retries, and sets the status. The user counts as signed in only after a positive response. */
 export const validateSession = (): Promise<void> => whileLoading(validate)
 
 async function validate(): Promise<void> {
-  if (tokens.user() === null) return authStatus.set('signedOut')
+  const [session, userId] = [tokens.session(), storedUserId()]
+  mine = session
+  if (userId === null) return authStatus.set('signedOut')
   try {
     const budget = patience()
-    const ask = (token: string): Promise<Answer<typeof sessionGet> | 'refused'> =>
+    const ask = (token: string): Promise<unknown> =>
       patiently(budget, async (limitMs) => {
         const response = await send(entryCalls.sessionGet, {}, { token, limitMs })
-        return response.status === 401 ? 'refused' : ((await readAnswer(response)) as Answer<typeof sessionGet>)
+        return response.status === 401 ? 'refused' : readWhatever(response)
       })
     const token = await accessToken(null, budget)
     let answer = await ask(token)
     if (answer === 'refused') answer = await ask(await accessToken(token, budget))
-    if (answer === 'refused' || !tokens.isValid(Date.now())) throw new NoSession(messages.sessionIsExpired)
+    if (tokens.session() !== session) return follow()
+    if (!confirms(answer, userId) || !tokens.isValid(Date.now())) throw new NoSession(messages.sessionIsExpired)
     currentUser.set(answer.user)
     authStatus.set('signedIn')
   } catch (error) {
+    if (tokens.session() !== session) return follow()
     if (!endsSession(error)) return undefined
     report(error)
     // The specification requires that this error is logged.
     // oxlint-disable-next-line no-console
     console.error('The session could not be validated:', error instanceof Error ? error.message : error)
-    sessionLost()
+    sessionLost(session)
   }
   return undefined
+}
+
+/** The content of a successful response, whatever it is; undefined if it isn't JSON. Throws CallError if the response is an error or breaks off. */
+async function readWhatever(response: Response): Promise<unknown> {
+  if (!response.ok) return readAnswer(response)
+  const text = await response.text().catch(() => {
+    throw new CallError(noAnswer, { status: 0 })
+  })
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a validation's answer is `{user, scopes, expiresAt}` of this user. Checked by hand, because the first page doesn't load the schema library. */
+function confirms(answer: unknown, userId: string): answer is Pick<Answer<typeof sessionGet>, 'user' | 'scopes' | 'expiresAt'> {
+  const { user, scopes, expiresAt } = (answer ?? {}) as Partial<Record<'user' | 'scopes' | 'expiresAt', unknown>>
+  const { id, email, name } = (user ?? {}) as Partial<Record<keyof User, unknown>>
+  return (
+    id === userId &&
+    typeof email === 'string' &&
+    typeof name === 'string' &&
+    Array.isArray(scopes) &&
+    scopes.every((scope) => typeof scope === 'string') &&
+    typeof expiresAt === 'string' &&
+    !Number.isNaN(Date.parse(expiresAt))
+  )
 }
 
 /** Guard of signed-in routes: checks the stored tokens. If only the access token has expired, refreshes it first. */
@@ -241,13 +259,15 @@ export async function sessionHolds(): Promise<boolean> {
   if (authStatus.get() === 'loading') return true
   if (authStatus.get() === 'signedOut') return false
   if (tokens.isValid(Date.now())) return true
+  const session = tokens.session()
   try {
     await accessToken()
     return true
   } catch (error) {
-    if (!endsSession(error)) return true
-    sessionLost()
-    return false
+    if (tokens.session() === session && !endsSession(error)) return true
+    const isReplaced = tokens.session() !== null && tokens.session() !== session
+    sessionLost(session)
+    return isReplaced && authStatus.get() === 'signedIn'
   }
 }
 
@@ -266,13 +286,11 @@ const lookEveryMs = 2_000
 /** Detects the end of a stored session without a request: after its 24 h, or when the stored tokens are gone. */
 export function watchSession(): void {
   setInterval(() => {
-    if (authStatus.get() === 'signedIn' && !stands()) sessionLost()
+    if (authStatus.get() === 'signedIn' && !stands()) sessionLost(mine)
   }, lookEveryMs)
 }
 
-/** Follows a sign-in or Log out in another tab. */
-window.addEventListener('storage', (event) => {
-  if (event.key !== userKey && event.key !== null) return
-  if (tokens.user() !== null) begin()
-  else if (authStatus.get() === 'signedIn') sessionLost()
+// A key of null: another tab has cleared the storage. Events arrive late, so the next session may be stored already.
+window.addEventListener('storage', ({ key }) => {
+  if (key === userKey || key === null) follow({ isCleared: key === null })
 })

@@ -83,6 +83,8 @@ export interface SendOptions {
    * origin's storage (Clear-Site-Data) only if the request was allowed to send cookies.
    */
   cookies?: boolean
+  /** The request continues if the page is closed. */
+  keepalive?: boolean
 }
 
 /** Rejects when the signal is aborted. */
@@ -96,7 +98,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 export async function send(
   operation: { method: Operation['method']; path: string },
   ask: { params?: unknown; query?: unknown; body?: unknown },
-  { token = null, signal, limitMs, key, version, headers = {}, cookies = false }: SendOptions,
+  { token = null, signal, limitMs, key, version, headers = {}, cookies = false, keepalive = false }: SendOptions,
 ): Promise<Response> {
   const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter((one) => one !== undefined)
   const path = address(operation.path, ask)
@@ -114,6 +116,7 @@ export async function send(
       },
       credentials: cookies ? 'same-origin' : 'omit',
       cache: 'no-store',
+      ...(keepalive && { keepalive }),
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     })

@@ -4,6 +4,8 @@ import { pause } from '../lib/pause.ts'
 import { isApiElsewhere } from '../lib/api-origin.ts'
 import { dropEarly } from '../lib/early.ts'
 import { eventReader } from '../lib/sse.ts'
+import { SessionReplaced } from './access.ts'
+import { storedUserId } from './auth.ts'
 import { authorized } from './client.ts'
 import { CallError, noAnswer, send } from './http.ts'
 import { gathering } from './gather.ts'
@@ -33,12 +35,14 @@ async function probe(): Promise<void> {
 }
 
 /**
- * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes the messages to the other tabs by BroadcastChannel.
+ * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes the messages to the other tabs of the same user by BroadcastChannel.
  * Returns a function that stops the updates.
  */
 export function followEvents(client: QueryClient): () => void {
   const stopped = new AbortController()
-  const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('steelyard.live')
+  // A tab that has yet to notice the end of its session must not pass the messages of its user to the next one.
+  const name = `steelyard.live.${storedUserId() ?? ''}`
+  const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(name)
   // A BroadcastChannel has no target origin: its messages never leave our origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const pass = (passed: Passed) => channel?.postMessage(passed)
@@ -112,7 +116,7 @@ export function followEvents(client: QueryClient): () => void {
     }
   }
   const locks = (navigator as Partial<Navigator>).locks
-  void (locks === undefined ? lead() : locks.request('steelyard.live', { signal: stopped.signal }, lead).catch(() => undefined))
+  void (locks === undefined ? lead() : locks.request(name, { signal: stopped.signal }, lead).catch(() => undefined))
 
   return () => {
     stopped.abort()
@@ -133,6 +137,7 @@ async function readStream(
   const both = AbortSignal.any([signal, silent.signal])
   let late = setTimeout(() => silent.abort(), silenceMs)
   try {
+    const userId = storedUserId()
     const response = await authorized(
       eventStream,
       {},
@@ -153,6 +158,7 @@ async function readStream(
     for (;;) {
       const { done, value } = await chunks.read()
       if (done) return
+      if (storedUserId() !== userId) throw new SessionReplaced()
       clearTimeout(late)
       late = setTimeout(() => silent.abort(), silenceMs)
       on.onHeard()

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type Preferences, preferencesGet, preferencesPut, type SavedView } from '#contract/people/preferences.ts'
 import { reasonOf } from '../lib/reason.ts'
 import { toast } from '../ui/feedback/toast.ts'
+import { storedUserId } from './auth.ts'
 import { call } from './client.ts'
 import { query, queryClient } from './query.ts'
 
@@ -23,14 +24,20 @@ const asked = query(preferencesGet)
 /** Resolves when all changes have been saved or refused. */
 let saved: Promise<unknown> = Promise.resolve()
 
-/** Changes the preferences. The change shows at once and is saved in the background, after earlier changes. */
+/**
+ * Changes the preferences. The change shows at once and is saved in the background, after earlier changes. A change that still waits when the user signs out
+ * is dropped, because the next user's preferences must not get it.
+ */
 export function setPreferences(change: PreferencesChange): void {
+  const userId = storedUserId()
+  const isOurs = () => storedUserId() === userId
   queryClient.setQueryData(asked.queryKey, (now) => change(now ?? {}))
   saved = saved
-    .then(() => savePreferences(change))
+    .then(() => (isOurs() ? savePreferences(change) : undefined))
     .then(
-      (next) => queryClient.setQueryData(asked.queryKey, next),
+      (next) => void (isOurs() && queryClient.setQueryData(asked.queryKey, next)),
       (error: unknown) => {
+        if (!isOurs()) return
         toast.error(`Your preferences could not be saved: ${reasonOf(error)}`, { id: 'preferences' })
         void queryClient.invalidateQueries({ queryKey: asked.queryKey })
       },

@@ -30,17 +30,17 @@ test('tokens of a server whose clock is ten minutes off keep their full lifetime
     expect(box.access()?.expiresAt).toBe((now + 600) * 1000)
     // The expiry is stored as the token says it.
     expect(JSON.parse(stored.get('steelyard.token.s1.access')!)).toMatchObject({ expiresAt: (issued + 600) * 1000 })
-    box.refreshed(token, undefined, now * 1000)
+    box.refreshed('u1 s1', token, undefined, now * 1000)
     expect(box.isValid((now + 599) * 1000)).toBe(true)
   }
 })
 
 test('a new refresh token expires no later than the first one of its session', () => {
   box.signIn(user, access(600), 'one', 0)
-  box.refreshed(access(1200), 'two', 500_000)
+  box.refreshed('u1 s1', access(1200), 'two', 500_000)
   expect(box.refresh()).toMatchObject({ value: 'two', expiresAt: refreshLifetimeMs, sessionId: 's1', userId: 'u1' })
   expect(box.access()).toMatchObject({ expiresAt: 1_200_000 })
-  box.refreshed(access(1800), undefined, 900_000)
+  box.refreshed('u1 s1', access(1800), undefined, 900_000)
   expect(box.refresh()?.value).toBe('two')
 })
 

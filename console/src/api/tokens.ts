@@ -91,8 +91,16 @@ export function tokenBox(box: Box) {
   const putToken = (value: string, type: Token['type'], expiresAt: number, userId: string, sessionId: string) =>
     put(keys.token(sessionId, type), { value, type, expiresAt, userId, sessionId } satisfies Token)
 
+  /** Identifies the last session of the current user: the ids of both. Null without a session. */
+  const session = (): string | null => {
+    const id = user()?.id
+    const last = id === undefined ? undefined : list(id).at(-1)
+    return last === undefined ? null : `${id} ${last.sessionId}`
+  }
+
   return {
     user,
+    session,
     access,
     refresh: () => token('refresh'),
 
@@ -112,15 +120,20 @@ export function tokenBox(box: Box) {
     /** Stores the changed user. */
     rename: ({ id, email, name }: User): void => put(keys.user, { id, email, name }),
 
-    /** Stores the tokens of a refresh. A new refresh token expires no later than the token that it replaces. */
-    refreshed(accessToken: string, replacement: string | undefined, now: number): void {
+    /**
+     * Stores the tokens of a refresh that began in session `of`. A new refresh token expires no later than the token that it replaces.
+     * Returns false and stores nothing if the session has ended, or another one has begun.
+     */
+    refreshed(of: string, accessToken: string, replacement: string | undefined, now: number): boolean {
       const claims = readClaims(accessToken)
       const old = token('refresh')
-      if (old === null) throw new Error('There is no session to refresh')
+      if (old === null || session() !== of) return false
+      if (claims.sub !== old.userId || claims.sid !== old.sessionId) throw new Error('Invalid token: it belongs to another session')
       putToken(accessToken, 'access', claims.exp * 1000, old.userId, old.sessionId)
       if (replacement !== undefined) putToken(replacement, 'refresh', old.expiresAt, old.userId, old.sessionId)
       const record = readJson(box, keys.session(old.sessionId)) as object | null
       if (record !== null) put(keys.session(old.sessionId), { ...record, lastUsedAt: new Date(now).toISOString() })
+      return true
     },
 
     /** Every refresh token of the current user, to revoke them. */

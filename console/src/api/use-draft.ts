@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type * as z from 'zod/mini'
 import type { Form } from '../ui/form/use-form.ts'
+import { storedUserId } from './auth.ts'
 import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
 import { useUser } from './session.ts'
 
@@ -54,6 +55,8 @@ export function useDraft<Values extends object>(form: Form<Values>, name: string
     const putBack = async () => {
       const found = await readDraft(userId, name)
       const read = await shape['~standard'].validate(found?.value)
+      // Another user has signed in: the draft isn't theirs.
+      if (storedUserId() !== userId) return
       // If the user began to type before the draft was found, the typed values stay.
       if (found !== undefined && read.issues === undefined && !latest.current.dirty) {
         latest.current.restore(read.value)

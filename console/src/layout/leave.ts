@@ -33,7 +33,7 @@ export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => v
           text: `A draft of this ${what} is kept in this browser until you save it or log out.`,
         }))
       },
-      enableBeforeUnload: () => !free.current,
+      enableBeforeUnload: () => !free.current && authStatus.get() !== 'signedOut',
     })
     return () => {
       unblock()

@@ -6,9 +6,9 @@ import type * as Proof from './proof.ts'
 
 const notices: string[] = []
 vi.mock('../../ui/feedback/toast.ts', () => ({ toast: { error: (text: string) => void notices.push(text) } }))
+vi.mock('../access.ts', () => ({ accessToken: async () => 'token', endsSession: () => true, SessionReplaced: Error }))
 vi.mock('../auth.ts', () => ({
-  accessToken: async () => 'token',
-  endsSession: () => true,
+  ownSession: () => ({ userId: 'u', session: 'u s' }),
   sessionLost: () => undefined,
   storedToken: () => 'token',
   storedUserId: () => 'u',

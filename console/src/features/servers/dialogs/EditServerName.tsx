@@ -4,6 +4,7 @@ import { nameLength, nameSentences } from '#contract/names.ts'
 import type { Page } from '#contract/page.ts'
 import { no, yes } from '#contract/rule.ts'
 import { type ListedServer, type Server, serverGet, serverList, serverName, serverUpdate } from '#contract/servers/servers.ts'
+import { storedUserId } from '../../../api/auth.ts'
 import { call } from '../../../api/client.ts'
 import { saidBy } from '../../../api/http.ts'
 import { messages } from '../../../api/messages.ts'
@@ -45,11 +46,13 @@ export default function EditServerName({ serverId, name: before }: { serverId: s
     const cached = [...queryClient.getQueriesData<Page<ListedServer>>({ queryKey: list }), ...queryClient.getQueriesData<Server>({ queryKey: one })]
     queryClient.setQueriesData<Page<ListedServer>>({ queryKey: list }, (page) => page && withName(page, serverId, wanted))
     queryClient.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
+    const userId = storedUserId()
     try {
       await call(serverUpdate, { params: { id: serverId }, body: { name: wanted } })
       toast.success(renamed, wanted === before ? {} : { undo: () => rename(before).catch(() => undefined) })
     } catch (error) {
-      for (const [key, data] of cached) queryClient.setQueryData(key, data)
+      // After a sign-out the cache belongs to the next user.
+      if (storedUserId() === userId) for (const [key, data] of cached) queryClient.setQueryData(key, data)
       toast.error(saidBy(error, messages.nameNotUpdated))
       throw error
     } finally {
