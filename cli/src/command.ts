@@ -18,6 +18,8 @@ export interface TextOption {
   readonly many?: true
   /** A comma is part of the value. */
   readonly whole?: true
+  /** Each server takes at most one of the values. */
+  readonly onePerServer?: true
   /** One letter, for a short form such as `-f`. */
   readonly short?: string
 }

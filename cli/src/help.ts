@@ -1,4 +1,4 @@
-import { type Command, globalOptions, type Options, shownChoices } from './command.ts'
+import { type Command, globalOptions, type Options, shownChoices, type TextOption } from './command.ts'
 import { exitCodes } from './exit.ts'
 import { pad } from './text.ts'
 
@@ -9,10 +9,12 @@ const columns = (rows: readonly (readonly [string, string])[]): string => {
 
 const optionText = (name: string, option: Options[string]): string =>
   option.kind === 'flag' ? `--${name}` : `${option.kind === 'text' && option.short !== undefined ? `-${option.short}, ` : ''}--${name} ${option.value}`
+const severalText = ({ whole, onePerServer }: TextOption): string =>
+  ` (${onePerServer ? 'one for each server' : 'several'}: ${whole ? '' : 'comma-separated, or '}repeat the option)`
 const optionHelp = (option: Options[string]): string =>
   option.help +
   (option.kind === 'text' && option.choices ? `: ${shownChoices(option.choices).join(', ')}` : '') +
-  (option.kind === 'text' && option.many ? ' (several: comma-separated, or repeat the option)' : '')
+  (option.kind === 'text' && option.many ? severalText(option) : '')
 
 function usageLine(command: Command): string {
   const operands = Object.values(command.operands).map((o) => {

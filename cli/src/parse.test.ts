@@ -57,6 +57,39 @@ describe('a command line', () => {
   })
 })
 
+/** Options that take several values. */
+const several = commands.flatMap((command) =>
+  Object.entries(command.options).flatMap(([name, option]) =>
+    option.kind === 'text' && option.many ? [{ command, name, option, at: `${command.name} --${name}` }] : [],
+  ),
+)
+
+describe('every option of several values', () => {
+  test.each(several)('$at takes them as its help says', ({ command, name, option }) => {
+    const help = helpOf(command)
+      .split('\n')
+      .find((line) => line.trimStart().startsWith(`--${name} `) || line.includes(`, --${name} `))!
+    const [a, b] = option.choices ?? ['SERVER=a', 'b']
+    const operands = Object.values(command.operands).map(() => 'x')
+    const values = (...given: string[]) => {
+      const parsed = parse([...command.name.split(' '), ...operands, ...given], commands)
+      return parsed.kind === 'run' ? parsed.options[name] : null
+    }
+    expect(help).toMatch(/\((?:several|one for each server): (?:comma-separated, or )?repeat the option\)$/)
+    expect(values(`--${name}`, a!, `--${name}`, b!)).toEqual([a, b])
+    expect(values(`--${name}`, `${a}, ${b}`)).toEqual(help.includes('comma-separated') ? [a, b] : [`${a}, ${b}`])
+  })
+
+  test('help promises several values only where they are taken', () => {
+    const promising = commands.flatMap((command) =>
+      helpOf(command)
+        .split('\n')
+        .filter((line) => /repeat the option|comma-separated/.test(line)),
+    )
+    expect(promising).toHaveLength(several.length)
+  })
+})
+
 describe('every command', () => {
   test.each(commands.map((c) => [c.name, c] as const))('the command %s has a help text with valid examples', (_, command) => {
     expect(read(`${command.name} --help`)).toMatchObject({ kind: 'help', command: { name: command.name } })

@@ -17,6 +17,7 @@ export const createOptions = {
     kind: 'text',
     value: 'SERVER=DISK',
     many: true,
+    onePerServer: true,
     help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1). Default: the smallest fixed disk that is large enough; empty disks are preferred',
   },
   'workload-disk': { kind: 'text', value: 'SERVER=DISK', many: true, help: 'Disks for the workload, by id or path' },
@@ -25,10 +26,16 @@ export const createOptions = {
     kind: 'text',
     value: '[SERVER=]FILE',
     many: true,
-    whole: true,
-    help: 'YAML file of a patch for every server of the cluster, or for one; the patch is named after the file',
+    onePerServer: true,
+    help: 'YAML file of a patch for one server, or without SERVER for all others; the patch is named after the file',
   },
-  interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload (default: the link that Steelyard reaches the server on)' },
+  interface: {
+    kind: 'text',
+    value: 'SERVER=LINK',
+    many: true,
+    onePerServer: true,
+    help: 'Link for the workload (default: the link that Steelyard reaches the server on)',
+  },
   endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
   'virtual-ip': { kind: 'flag', help: 'The endpoint is a virtual IP: an unused address that the control planes share' },
   'kubernetes-version': { kind: 'text', value: 'VERSION', help: 'Default: the newest supported' },
@@ -65,7 +72,7 @@ async function patchIn(file: string): Promise<NewPatch> {
 export async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
   const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
   const [everybody, second] = options.filter((option) => !isOwn(option))
-  if (second !== undefined) throw new CliError('usage', '--patch is given twice for all servers: a cluster gives each server one new patch')
+  if (second !== undefined) throw new CliError('usage', '--patch is given twice without a server: each server takes one new patch')
   const own = perServer('patch', options.filter(isOwn), servers)
   const patches = new Map<string, NewPatch>()
   for (const server of servers) {

@@ -230,6 +230,16 @@ describe('cluster create', () => {
       { name: 'cp-only', weight: 500, labels: {}, body },
       { name: 'edge-net', weight: 500, labels: {}, body },
     ])
+    // As the help says: comma-separated, or repeated.
+    for (const several of [
+      ['--patch', `cp-1=${own},w-1=${all}`],
+      ['--patch', `cp-1=${own}`, '--patch', `w-1=${all}`],
+      ['--patch', `${all},cp-1=${own}`],
+    ]) {
+      expect(await cli.run([...line, ...several])).toMatchObject({ exit: 0 })
+      expect(api.callsOf(clusterCreate).pop()!.body).toEqual(sent)
+      api.calls.pop()
+    }
     expect(await cli.run([...line, '--patch', bad])).toMatchObject({ exit: 2, err: expect.stringContaining('Patch name can only contain') as string })
     expect(await cli.run([...line, '--patch', all, '--patch', own])).toMatchObject({
       exit: 2,

@@ -18,7 +18,7 @@ export const clusterGrow = command({
     'install-disk': installDisk,
     'workload-disk': workloadDisk,
     interface: link,
-    patch: { ...patch, help: 'YAML file of a patch for every new server, or for one; the patch is named after the file' },
+    patch: { ...patch, help: 'YAML file of a patch for one new server, or without SERVER for all others; the patch is named after the file' },
     ...changeOptions,
   },
   examples: ['cluster grow web --worker w-4,w-5 --dry-run', 'cluster grow web --control-plane cp-4,cp-5 --yes --wait'],
