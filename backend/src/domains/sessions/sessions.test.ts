@@ -139,6 +139,18 @@ test('logging out ends the session and its access token at once, and can be repe
   expect((await backend.call(authorizeLogout, { body: { refresh_token: 'never was one' } })).status).toBe(204)
 })
 
+test.each(['at the same time as', 'right before'])('a refresh %s a sign-out gives no tokens that are valid after it', async (when) => {
+  for (let round = 0; round < 10; round++) {
+    const { refreshToken } = await backend.signIn()
+    const refreshed = refresh(refreshToken, true)
+    if (when === 'right before') await refreshed
+    await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })
+    const { answer } = await refreshed
+    const [access, next] = [answer?.access_token ?? '', answer?.refresh_token ?? 'none']
+    expect([(await validate(access)).status, (await refresh(next, true)).status]).toEqual([401, 401])
+  }
+})
+
 test('a session ended in one process ends in every process at once', async () => {
   const beside = await startBackend({ beside: backend, clock: backend.clock })
   const { accessToken, refreshToken } = await backend.signIn()
