@@ -22,7 +22,7 @@ test('only one process at a time holds the lock', { timeout: 60_000 }, async () 
     import { withLock } from ${JSON.stringify(module)}
     for (let i = 0; i < 20; i++) await withLock('lock', async () => {
       const count = Number(await readFile('count', 'utf8'))
-      await new Promise((resolve) => setTimeout(resolve, 1))
+      await new Promise((resolve) => setImmediate(resolve))
       await writeFile('count', String(count + 1))
     })`
   const exits = await Promise.all(

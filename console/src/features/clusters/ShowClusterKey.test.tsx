@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { readFileSync } from 'node:fs'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen, within } from '@testing-library/react'
+import { act, cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { type OfferTool, offerToolGet } from '#contract/marketplace/offers.ts'
 import { keyOf, queryClient } from '../../api/query.ts'
@@ -33,18 +33,23 @@ const cluster = (name: string, more: Partial<Cluster> = {}): Cluster =>
     ...more,
   }) as Cluster
 
+// The frame of a dialog loads when the first dialog opens, which takes long on a busy machine. Here it has loaded before.
+beforeAll(() => import('../../ui/overlay/DialogView.tsx'))
+
 /** Shows the dialog for these clusters, whose data is in the cache. */
 async function show(...clusters: readonly Cluster[]): Promise<HTMLElement> {
   queryClient.setQueryData([keyOf(offerToolGet), {}], tool)
   for (const one of clusters) queryClient.setQueryData([keyOf(clusterGet), { params: { id: one.id } }], one)
-  render(
-    <QueryClientProvider client={queryClient}>
-      <DialogContext value={{ open: true, close: vi.fn<() => void>() }}>
-        <ShowClusterKey clusterIds={clusters.map((one) => one.id)} />
-      </DialogContext>
-    </QueryClientProvider>,
+  await act(async () =>
+    render(
+      <QueryClientProvider client={queryClient}>
+        <DialogContext value={{ open: true, close: vi.fn<() => void>() }}>
+          <ShowClusterKey clusterIds={clusters.map((one) => one.id)} />
+        </DialogContext>
+      </QueryClientProvider>,
+    ),
   )
-  return screen.findByRole('dialog', { name: "List of newly generated clusters' addresses" })
+  return screen.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
 }
 
 afterEach(() => {
