@@ -1,4 +1,7 @@
-/** Every screen at four widths, dark and light: axe finds nothing, nothing is wider than the screen, and the page logs no error or blocked content. */
+/**
+ * Screens at several widths, dark and light: axe finds nothing, nothing is wider than the screen, and the page logs no error or blocked content.
+ * `npm test` opens the frequent ones at two widths, `npm run test:all` every screen at four.
+ */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Locator, Page } from 'playwright-core'
@@ -13,6 +16,7 @@ import { userCreate, userResetPassword } from '#contract/users.ts'
 import { longTests } from '../tools/testing/length.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
+import { frequent } from './screens/frequent.ts'
 import { furnishJoining } from './screens/joining.ts'
 import { furnishMarketplace } from './screens/marketplace.ts'
 import { furnishNetwork } from './screens/network.ts'
@@ -166,24 +170,30 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
   // Key presses may have scrolled the page. Scroll to the top: of an element partly under the header, axe would check only the visible part.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
-  const everyTheme = longTests || width === 375 || width === 1280
   for (const theme of ['light', 'dark'] as const) {
-    if (!everyTheme && process.env['STEELYARD_SHOTS'] === undefined) continue
     await wear(page, theme)
     await shot(page, `${screen.name}-${width}-${theme}`)
-    if (everyTheme) await expectAccessible(page, `${what}, ${theme}`, theme === 'light' ? ['color-contrast'] : undefined)
+    await expectAccessible(page, `${what}, ${theme}`, theme === 'light' ? ['color-contrast'] : undefined)
   }
 }
 
+/** Pictures are taken of all screens. */
+const isFull = longTests || process.env['STEELYARD_SHOTS'] !== undefined
+const opened = isFull ? screens : screens.filter(({ name }) => frequent.includes(name))
+
+test('every frequent screen exists', () => {
+  expect(frequent.filter((name) => !screens.some((screen) => screen.name === name))).toEqual([])
+})
+
 describe('every screen', () => {
   // As many tests run at once as maxConcurrency in vitest.config.ts allows.
-  test.concurrent.for(screens)('$name', async (screen) => {
+  test.concurrent.for(opened)('$name', async (screen) => {
     const pages = free[screen.signedOut ? 'visitor' : 'person']
     const watched = pages.pop()
     if (!watched) throw new Error('More tests at once than there are pages')
     const { page, errors } = watched
     try {
-      const sizes = widths.filter((width) => screen.only === undefined || screen.only === width)
+      const sizes = (isFull ? widths : ([375, 1280] as const)).filter((width) => screen.only === undefined || screen.only === width)
       let count: number | undefined
       for (const width of sizes.toReversed()) {
         await page.setViewportSize({ width, height })
