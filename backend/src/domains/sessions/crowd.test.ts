@@ -3,7 +3,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import path from 'node:path'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { authorize } from '#contract/sessions.ts'
 import { defaultLimits } from '../../http/limits.ts'
@@ -16,11 +15,7 @@ test('while 50 connections guess from fresh addresses, the right password after 
   const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' }, limits: defaultLimits })
   const victim = await backend.signIn()
   const colleagues = await Promise.all(Array.from({ length: 6 }, () => backend.signIn()))
-  const { db } = backend.platform
   const url = await backend.listen()
-  /** The number of tries whose password was checked or is being checked. */
-  const begun = async () =>
-    Number((await sql<{ n: string }>`select last_value as n from pg_sequences where sequencename = 'sign_in_failure_id_seq'`.execute(db)).rows[0]!.n)
   /** One try on a separate connection. Returns status and duration in ms. */
   const attempt = (from: string, email: string, password: string): Promise<{ status: number; ms: number }> =>
     new Promise((resolve, reject) => {
@@ -45,9 +40,7 @@ test('while 50 connections guess from fresh addresses, the right password after 
     )
     const all = []
     for (const { from, email, password, count } of users) {
-      const before = await begun()
-      const { status, ms } = await attempt(from, email, password)
-      all.push({ mistakes: count, status, ms, overtaken: (await begun()) - before - 1 })
+      all.push({ mistakes: count, ...(await attempt(from, email, password)) })
     }
     return all
   }
@@ -74,11 +67,10 @@ test('while 50 connections guess from fresh addresses, the right password after 
   const after = await several(Array(9).fill(0))
 
   expect(found.map(({ status }) => status)).toEqual(Array(18).fill(200))
-  // Shares of the queue and a ratio of medians, so that the test holds on a busy machine.
+  // A ratio of medians of one run, so that the test holds on a busy machine.
   const alone = median([...before, ...after].map(({ ms }) => ms))
   for (const kind of kinds) {
     const ofKind = found.filter(({ mistakes }) => mistakes === kind)
-    expect(median(ofKind.map(({ overtaken }) => overtaken))).toBeLessThanOrEqual(3)
     expect(median(ofKind.map(({ ms }) => ms)) / alone).toBeLessThanOrEqual(4)
   }
   // Guesses are refused: wrong password, or too many tries.
