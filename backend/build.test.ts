@@ -18,13 +18,21 @@ test('files that the program finds by their place are in the bundle’s folder',
     [...readFileSync(`${folder}${file}`, 'utf8').matchAll(/new URL\(["'`](\.[^"'`]+)["'`], import\.meta\.url\)/g)].map(([, place]) => place!),
   )
   // The repository's root is two folders above the sources, and above the bundle.
-  expect(places.toSorted()).toEqual(['../../', './check-thread.js', './common-thread.js', './migrations/', './reader-thread.js'])
+  expect(places.toSorted()).toEqual([
+    '../../',
+    './answers-thread.js',
+    './check-thread.js',
+    './common-thread.js',
+    './etcd-thread.js',
+    './migrations/',
+    './texts-thread.js',
+  ])
   expect(places.filter((place) => !existsSync(new URL(place, new URL('dist/', import.meta.url))))).toEqual([])
   expect(readdirSync(`${folder}migrations`)).toEqual(readdirSync(new URL('src/db/migrations/', import.meta.url)))
 })
 
-test('the bundled thread reads patches', async () => {
-  const thread = new Worker(`${folder}reader-thread.js`)
+test('the bundled thread reads texts', async () => {
+  const thread = new Worker(`${folder}texts-thread.js`)
   const answer = () => new Promise((resolve, reject) => void thread.once('message', resolve).once('error', reject))
   expect(await answer()).toBe('ready')
   const answered = answer()

@@ -90,7 +90,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   // Servers, patches and clusters use each other, so the parts with the fewest dependencies are created first.
   const onRemoved = (tx: Tx, serverId: string) => ccs.serverRemoved(tx, serverId)
   const clusterUse = makeClusterUse({ ...platform, fleet, onRemoved })
-  const rendering = patchRendering({ vault, servers: clusterUse })
+  const rendering = patchRendering({ ...platform, servers: clusterUse })
   const core = clusterCore({ ...platform, operations, servers: clusterUse, patches: rendering, dial: fleet.policy })
   const { access } = core
   const { servers, domain: serversDomain } = serverDomain({ ...platform, operations, datacenters, audit, access, clusterUse, fleet, onRemoved })
@@ -116,7 +116,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     subnets,
     offers,
     versions,
-    installers: installers({ factory }),
+    installers: installers({ ...platform, factory }),
     snapshots,
     dial: fleet.policy,
     async onRemoved(tx, id) {

@@ -10,6 +10,7 @@ import { publisher as makePublisher, type Publisher } from './domains/events/pub
 import { Engine } from './engine/engine.ts'
 import type { Failpoint } from './engine/failpoint.ts'
 import type { Log } from './log.ts'
+import { type Reader, reader } from './reading/reader.ts'
 import { type Recorder, recorder } from './record.ts'
 import { type Traffic, traffic } from './traffic.ts'
 import type { KeyRing } from './vault/key-file.ts'
@@ -32,6 +33,8 @@ export interface Platform extends Recorder {
   readonly listener: Listener
   readonly publisher: Publisher
   readonly traffic: Traffic
+  /** Reads on worker threads what strangers wrote. */
+  readonly read: Reader
   readonly version: string
 }
 
@@ -47,7 +50,7 @@ export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
   const vault = makeVault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') })
   const engine = new Engine({ ...given, db })
   const publisher = makePublisher({ ...given, db, listener, vault })
-  return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher, traffic: traffic(given.clock) }
+  return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher, traffic: traffic(given.clock), read: reader() }
 }
 
 /** The parts of a domain that the program runs. */

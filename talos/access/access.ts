@@ -1,4 +1,5 @@
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
+import { readDocuments, textsOf } from '../config/tree.ts'
 import type { Credentials } from '../pki/certificates.ts'
 
 // Parsing of credential files from other programs.
@@ -9,11 +10,12 @@ type Fields = Readonly<Record<string, unknown>>
 function yaml(text: string, what: string): Fields {
   let root: unknown
   try {
-    root = parse(text, { schema: 'failsafe', maxAliasCount: 0 })
+    const [first] = readDocuments(text, what)
+    root = first && textsOf(first)
   } catch {
-    throw new Error(`The ${what} is no YAML`)
+    throw new Error(`The ${what} is no YAML mapping of plain values`)
   }
-  if (typeof root !== 'object' || root === null || Array.isArray(root)) throw new Error(`This is no ${what}`)
+  if (root === undefined) throw new Error(`This is no ${what}`)
   return root as Fields
 }
 
@@ -24,10 +26,13 @@ function mapAt(fields: Fields | undefined, key: string): Fields | undefined {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
+/** More than the authorities of any cluster take. Longer texts could hold certificates that are slow to read. */
+const longestPem = 32 * 1024
+
 /** Decodes PEM in base64. @throws Error with the message `missing` if the value is no PEM */
 function decodedPem(value: string | undefined, missing: string): string {
   const pem = Buffer.from(value ?? '', 'base64').toString('utf8')
-  if (!pem.startsWith('-----BEGIN ')) throw new Error(missing)
+  if (!pem.startsWith('-----BEGIN ') || pem.length > longestPem) throw new Error(missing)
   return pem
 }
 

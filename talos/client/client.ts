@@ -264,7 +264,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
 
     /** An admin's kubeconfig, from a control plane. */
     async kubeconfig(options: CallOptions = {}): Promise<string> {
-      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 1024 ** 2 }, machine.kubeconfig, {}))
+      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 64 * 1024 }, machine.kubeconfig, {}))
       return unpackKubeconfig(Buffer.concat(parts))
     },
 
@@ -310,7 +310,8 @@ export function talosClient(connection: CallContext & { close: () => void; targe
   }
 }
 
-const kubeconfigMaxBytes = 1024 * 1024
+/** Talos's own kubeconfigs have some 10 KiB. */
+const kubeconfigMaxBytes = 256 * 1024
 
 /**
  * Extracts the file from Talos's Kubeconfig response, a gzipped tar with one entry. Talos doesn't close the tar, so the padding and the end marker are missing,

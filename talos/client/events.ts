@@ -1,6 +1,7 @@
-import { type DescEnum, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import type { DescEnum, DescMessage, MessageShape } from '@bufbuild/protobuf'
 import * as proto from '../proto/gen/machine/machine_pb.ts'
 import { maxItems } from './calls.ts'
+import { decoded } from './decode.ts'
 import { TalosError } from './errors.ts'
 import { messageText, text } from './text.ts'
 
@@ -39,7 +40,7 @@ export function readEvent(event: proto.Event): TalosEvent | undefined {
   const bytes = event.data?.value ?? new Uint8Array()
   const read = <Desc extends DescMessage>(schema: Desc): MessageShape<Desc> => {
     try {
-      return fromBinary(schema, bytes, { readUnknownFields: false })
+      return decoded(schema, bytes)
     } catch (error) {
       throw new TalosError('invalid_data', `server sent invalid data (event ${text(type)})`, { cause: error })
     }

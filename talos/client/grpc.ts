@@ -16,11 +16,11 @@ import {
   type DescMethodClientStreaming,
   type DescMethodServerStreaming,
   type DescMethodUnary,
-  fromBinary,
   type MessageInitShape,
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf'
+import { decoded } from './decode.ts'
 import { GrpcStatus, TalosError, tooLate } from './errors.ts'
 
 /** Opens a stream with the headers of a request. @throws the reason why the connection has ended, if it has */
@@ -178,10 +178,10 @@ function begin<I extends DescMessage, O extends DescMessage>(
   return stream
 }
 
-/** @throws TalosError if the bytes are no such message */
+/** @throws TalosError if the bytes are no such message, or are too many */
 export function decode<O extends DescMessage>(output: O, bytes: Buffer): MessageShape<O> {
   try {
-    return fromBinary(output, bytes, { readUnknownFields: false })
+    return decoded(output, bytes)
   } catch (error) {
     throw invalid(output.name, error)
   }

@@ -1,9 +1,10 @@
 /** Resources of a machine and their changes (the COSI state service). */
-import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
 import { EventType, GetResponseSchema, ListResponseSchema, State } from '../proto/gen/cosi/state_pb.ts'
 import { each, maxItems, maxListBytes, maxScanned, type CallContext, type CallOptions, stream, unaryBytes } from './calls.ts'
 import { TalosError } from './errors.ts'
+import { decoded } from './decode.ts'
 import type { ResourceKind } from './resources.ts'
 import { messageText, text } from './text.ts'
 
@@ -119,7 +120,7 @@ const invalid = (kind: ResourceKind, cause?: unknown) => new TalosError('invalid
 /** The resource of a response, which need not be there. */
 function messageIn(kind: ResourceKind, schema: typeof GetResponseSchema | typeof ListResponseSchema, bytes: Buffer): ResourceMessage | undefined {
   try {
-    return fromBinary<typeof GetResponseSchema | typeof ListResponseSchema>(schema, bytes, { readUnknownFields: false }).resource
+    return decoded<typeof GetResponseSchema | typeof ListResponseSchema>(schema, bytes).resource
   } catch (error) {
     throw invalid(kind, error)
   }
@@ -130,7 +131,7 @@ function resourceOf<Desc extends DescMessage>(kind: ResourceKind<Desc>, message:
   const { metadata, spec } = message ?? {}
   if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) throw invalid(kind)
   try {
-    return { id: text(metadata.id), spec: fromBinary(kind.spec, spec.protoSpec, { readUnknownFields: false }) }
+    return { id: text(metadata.id), spec: decoded(kind.spec, spec.protoSpec) }
   } catch (error) {
     throw invalid(kind, error)
   }

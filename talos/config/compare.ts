@@ -3,11 +3,11 @@
  * versions, which Talos's own tools change (`talosctl upgrade-k8s` writes them into the machine's configuration). Documents that the model doesn't know are
  * compared as plain YAML values.
  */
-import { parseAllDocuments, stringify } from 'yaml'
+import { type Document, isScalar, parseAllDocuments, stringify, visit } from 'yaml'
 import { decodeDocuments, documentId } from './decode.ts'
 import { emit } from './emit.ts'
 import { encodeDocument } from './encode.ts'
-import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode, treeOf } from './tree.ts'
+import { at, ConfigError, type MapNode, readDocuments, textAt, TooMuch, type TreeNode, treeOf } from './tree.ts'
 
 /** Paths of the images that a configuration names. */
 const imagePaths = {
@@ -43,15 +43,28 @@ const secretPaths = ['machine.token', 'machine.ca', 'machine.acceptedCAs', ...cl
 type Read = ReturnType<typeof readOne>
 export type Compared = ReturnType<typeof compareConfigs>
 
+/** Whether a map has a key twice. The parser's own check compares each key with all others. */
+function hasTwice(document: Document): boolean {
+  let found = false
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set(items.map(({ key }) => (isScalar(key) ? key.value : key)))
+      if (keys.size < items.length) found = true
+      return found ? visit.BREAK : undefined
+    },
+  })
+  return found
+}
+
 /** The documents of a configuration. Accepts anchors and aliases, as Talos does, although Steelyard's own configurations have none. */
 function rootsOf(text: string): MapNode[] {
   try {
     return readDocuments(text, 'compared')
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
+    if (!(error instanceof ConfigError) || error instanceof TooMuch) throw error
     const roots: MapNode[] = []
-    for (const document of parseAllDocuments(text, { logLevel: 'silent' })) {
-      if (document.errors.length > 0) throw error
+    for (const document of parseAllDocuments(text, { logLevel: 'silent', uniqueKeys: false })) {
+      if (document.errors.length > 0 || hasTwice(document)) throw error
       let plain: unknown
       try {
         plain = document.toJS({ maxAliasCount: 100 })
@@ -134,6 +147,9 @@ export function compareConfigs(before: string, after: string) {
     secrets: secretPaths.filter((path) => valueAt(mainBefore, path) !== valueAt(mainAfter, path)),
   }
 }
+
+/** For each of the others, whether it means the same as `config`. @throws ConfigError if one of them is invalid YAML */
+export const sameAs = (config: string, others: readonly string[]): boolean[] => others.map((other) => compareConfigs(config, other).same)
 
 /**
  * Our configuration with the keys, tokens and authorities of another one. If somebody else has rotated a machine's secrets and changed nothing else, the result

@@ -62,11 +62,20 @@ export class ConfigError extends Error {
   }
 }
 
+/** A text has more than the reader takes, whatever it says. */
+export class TooMuch extends ConfigError {}
+
 /** Maximum number of values, and the message if there are more. */
 export interface Bounds {
   readonly values: number
   readonly tooMany: string
 }
+
+/** The limits of all YAML unless its reader has narrower ones: more than the largest configuration of a machine has. */
+const usualBounds: Bounds = { values: 20_000, tooMany: 'There are too many values' }
+/** Maximum depth of nested values. */
+const deepest = 200
+const tooDeep = 'Nested too deeply'
 
 /** Maximum number of errors, and also of documents and of directives. Reading stops at the limit. */
 const mostOfAKind = 200
@@ -74,19 +83,25 @@ const mostOfAKind = 200
 /**
  * Number of values in a token, counted up to `most`. Not recursive, because a hostile text can nest tokens very deeply.
  * Of stray tokens after a value, only the first `mostOfAKind` are kept.
+ * @throws TooMuch if they are nested too deeply
  */
 function valuesOf(token: CST.Token, most: number): number {
   let count = 0
-  const waiting: (CST.Token | null | undefined)[] = [token]
-  for (let next = waiting.pop(); waiting.length > 0 || next !== undefined; next = waiting.pop()) {
-    if (!next || count > most) continue
-    if (next.type === 'document') waiting.push(next.value)
-    if ('end' in next && next.end && next.end.length > mostOfAKind) next.end.length = mostOfAKind
-    if (!('items' in next)) continue
-    for (const { key, value } of next.items) {
-      if (key !== undefined || value !== undefined) count++
-      waiting.push(key, value)
+  let level: (CST.Token | null | undefined)[] = [token]
+  for (let depth = 0; level.length > 0 && count <= most; depth++) {
+    if (depth > deepest) throw new TooMuch([{ message: tooDeep }])
+    const below: (CST.Token | null | undefined)[] = []
+    for (const next of level) {
+      if (!next || count > most) continue
+      if (next.type === 'document') below.push(next.value)
+      if ('end' in next && next.end && next.end.length > mostOfAKind) next.end.length = mostOfAKind
+      if (!('items' in next)) continue
+      for (const { key, value } of next.items) {
+        if (key !== undefined || value !== undefined) count++
+        below.push(key, value)
+      }
     }
+    level = below
   }
   return count
 }
@@ -104,11 +119,11 @@ function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Gen
       // Report only the first `mostOfAKind` errors.
       if (count > mostOfAKind) {
         if (token.type === 'error') return
-        throw new ConfigError([{ message: `There are too many ${token.type}s` }])
+        throw new TooMuch([{ message: `There are too many ${token.type}s` }])
       }
     }
     left -= valuesOf(token, left)
-    if (left < 0) throw new ConfigError([{ message: tooMany }])
+    if (left < 0) throw new TooMuch([{ message: tooMany }])
     yield token
   }
 }
@@ -117,7 +132,7 @@ function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Gen
  * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and merge keys are refused: Talos would accept
  * them, but then a line of the result could have more than one origin. Throws ConfigError.
  */
-export function readDocuments(text: string, source: string, bounds: Bounds = { values: 20_000, tooMany: 'There are too many values' }): MapNode[] {
+export function readDocuments(text: string, source: string, bounds: Bounds = usualBounds): MapNode[] {
   const lines = new LineCounter()
   const problems: ConfigProblem[] = []
   const report = (message: string, offset: number, path?: string) => {
@@ -132,7 +147,7 @@ export function readDocuments(text: string, source: string, bounds: Bounds = { v
   } catch (error) {
     if (error instanceof ConfigError) throw error
     // The parser recurses, so nested brackets could overflow its stack.
-    throw new ConfigError([{ message: 'Nested too deeply' }])
+    throw new TooMuch([{ message: tooDeep }])
   }
   for (const document of documents) {
     for (const error of document.errors.slice(0, 20)) report(firstLine(error.message), error.pos[0])
@@ -200,7 +215,7 @@ function scalarValue(value: unknown): ScalarValue {
 }
 
 function firstLine(message: string): string {
-  if (message.includes('call stack')) return 'Nested too deeply'
+  if (message.includes('call stack')) return tooDeep
   return message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, '')
 }
 
@@ -232,6 +247,13 @@ export function at(node: TreeNode | undefined, ...path: string[]): TreeNode | un
 export function textAt(node: TreeNode | undefined, ...path: string[]): string | undefined {
   const found = at(node, ...path)
   return found?.is === 'scalar' && found.value !== null ? String(found.value) : undefined
+}
+
+/** The values as texts, as they were written: objects, lists and strings. An unset value is an empty text. */
+export function textsOf(node: TreeNode): unknown {
+  if (node.is === 'list') return node.items.map(textsOf)
+  if (node.is === 'map') return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, textsOf(value)]))
+  return node.plain ?? String(node.value ?? '')
 }
 
 /** A deep copy. */

@@ -89,7 +89,8 @@ describe('secrets file', () => {
     expect(() => readSecrets(text.replace(/ {4}secretbox.*\n/, ''))).toThrow('Secrets: secrets.secretboxencryptionsecret is missing')
     expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow('Secrets: trustdinfo.token is missing')
     expect(() => readSecrets(text.replace(/(os:\n {8}crt: )\S+/, '$1aGVsbG8='))).toThrow('Secrets: certs.os.crt is not the PEM text')
-    expect(() => readSecrets('- just a list')).toThrow('is missing')
+    expect(() => readSecrets('- just a list')).toThrow('Secrets: the text is no YAML mapping of plain values (line 1)')
+    expect(() => readSecrets('{a: 1}')).toThrow('Secrets: cluster.id is missing')
   })
 })
 

@@ -2,11 +2,11 @@
  * The secrets of one cluster, as `talosctl gen secrets` generates, writes and reads them. Anyone who has a bundle controls the cluster.
  */
 import { randomBytes, randomInt } from 'node:crypto'
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
 import { createAuthority } from '../pki/certificates.ts'
 import { encodePair, encodePem, generateKey, type KeyPair, kindOf, readKey } from '../pki/keys.ts'
 import { type Contract, contractOf, has } from '../versions.ts'
-import { at, readDocuments, textAt } from '../config/tree.ts'
+import { at, ConfigError, readDocuments, textAt, textsOf } from '../config/tree.ts'
 
 export interface SecretsBundle {
   /** `id` names the cluster to the discovery service and must never change. */
@@ -81,9 +81,22 @@ export function writeSecrets(bundle: SecretsBundle): string {
   )
 }
 
+/** Far more than a certificate or key of Talos takes. Longer ones could be slow to read. */
+const longestPem = 16 * 1024
+
+function mappingIn(yaml: string): unknown {
+  try {
+    const [first] = readDocuments(yaml, 'secrets')
+    return first && textsOf(first)
+  } catch (cause) {
+    const line = cause instanceof ConfigError ? cause.problems[0]?.line : undefined
+    throw new Error(`Secrets: the text is no YAML mapping of plain values${line === undefined ? '' : ` (line ${line})`}`, { cause })
+  }
+}
+
 /** Parses talosctl's `secrets.yaml`. Throws an Error that names the first missing or invalid field. */
 export function readSecrets(yaml: string): SecretsBundle {
-  const root: unknown = parse(yaml, { schema: 'failsafe' })
+  const root = mappingIn(yaml)
   const optional = (...path: string[]): string | undefined => {
     let at: unknown = root
     for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined
@@ -96,7 +109,7 @@ export function readSecrets(yaml: string): SecretsBundle {
   }
   const pem = (label: RegExp, ...path: string[]): string => {
     const decoded = Buffer.from(text(...path), 'base64').toString('utf8')
-    if (!label.test(decoded)) throw new Error(`Secrets: ${path.join('.')} is not the PEM text expected there`)
+    if (!label.test(decoded) || decoded.length > longestPem) throw new Error(`Secrets: ${path.join('.')} is not the PEM text expected there`)
     return decoded
   }
   const key = (...path: string[]): string => {

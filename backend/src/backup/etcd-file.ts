@@ -3,6 +3,9 @@
  * SHA-256 of the database (etcd `client/v3/snapshot/v3_snapshot.go`, `hasChecksum`). Format: bbolt `internal/common/page.go`, `meta.go`, `inode.go`.
  *
  * Every page marked as a leaf is read, also pages that bbolt has freed. Those have older content, so the highest revision and version are used.
+ *
+ * A control plane that somebody has broken into sends any bytes, so the work is bounded by the length of the file: elements of a page don't share bytes, a
+ * bucket inside of its parent has no buckets (bbolt `bucket.go`, `inlineable`), and pages that lie inside of others are read at most a few times.
  */
 import { createHash } from 'node:crypto'
 import { type SecretSample, sampleOf } from './encrypted-secret.ts'
@@ -30,8 +33,19 @@ const elementBytes = 16
 const leafFlag = 0x02
 const bucketFlag = 1
 const metaChecksumAt = pageHead + 56
-/** etcd's largest request is 1.5 MiB by default, so no valid page continues over more pages than this. */
-const mostOverflow = 1024
+/** Of a longer page only the beginning is read. etcd's largest request is 1.5 MiB by default; the keys lie before their values. */
+const longestPage = 4 * 1024 * 1024
+/**
+ * Bytes that are looked at for each byte of the file. A valid file takes less than two: a freed page may have been part of a longer page since, and keeps its head
+ * only until then.
+ */
+const mostLooks = 4
+const fewBytes = 1024 * 1024
+const tangled = () => new BackupRefused('The snapshot is damaged: its pages lie inside of each other')
+/** Kubernetes itself has five. */
+const mostProviders = 16
+/** Length of a version such as `3.6.12`. */
+const longestVersion = 11
 const secrets = Buffer.from('/registry/secrets/')
 const kubeSystem = Buffer.from('/registry/namespaces/kube-system')
 const uuidPattern = /(?:"uid":"|\x2a\x24)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
@@ -74,26 +88,40 @@ class Facts {
   version: string | null = null
   identity: string | null = null
   readonly #samples = new Map<string, { revision: number; sample: SecretSample }>()
+  #lookedBytes = 0
+
+  /** Bytes that have been looked at. */
+  get lookedBytes(): number {
+    return this.#lookedBytes
+  }
 
   get encryption(): SecretSample[] {
     return [...this.#samples.values()].map(({ sample }) => sample)
   }
 
-  /** @param at offset of the page in `bytes` */
-  leaf(bytes: Buffer, at: number): void {
+  /** @param at offset of the page in `bytes`; `isInline`: the page is a bucket inside of its parent */
+  leaf(bytes: Buffer, at: number, isInline: boolean): void {
     const count = bytes.readUInt16LE(at + 10)
+    // bbolt writes the content of the elements one after another behind their heads (`internal/common/inode.go`, `WriteInodeToPage`).
+    let free = at + pageHead + count * elementBytes
     for (let i = 0; i < count; i++) {
       const element = at + pageHead + i * elementBytes
       if (element + elementBytes > bytes.length) return
       const key = element + bytes.readUInt32LE(element + 4)
       const keyEnd = key + bytes.readUInt32LE(element + 8)
-      const end = keyEnd + bytes.readUInt32LE(element + 12)
-      if (keyEnd > bytes.length) return
-      this.#element(bytes, bytes.readUInt32LE(element), { key, keyEnd, end: Math.min(end, bytes.length) })
+      const end = Math.min(keyEnd + bytes.readUInt32LE(element + 12), bytes.length)
+      if (key < free || keyEnd > bytes.length) return
+      free = end
+      this.#lookedBytes += elementBytes
+      this.#element(bytes, { flags: bytes.readUInt32LE(element), key, keyEnd, end }, isInline)
     }
   }
 
-  #element(bytes: Buffer, flags: number, { key, keyEnd, end }: { key: number; keyEnd: number; end: number }): void {
+  #element(
+    bytes: Buffer,
+    { flags, key, keyEnd, end }: { readonly flags: number; readonly key: number; readonly keyEnd: number; readonly end: number },
+    isInline: boolean,
+  ): void {
     const length = keyEnd - key
     // The revision of an entry: main, an underscore, sub; with a `t` for a deletion (etcd `server/storage/mvcc/revision.go`).
     if ((length === 17 || length === 18) && bytes[key + 8] === 0x5f) {
@@ -102,24 +130,31 @@ class Facts {
       // The entry is a `mvccpb.KeyValue` that begins with field 1, the key.
       const isNamespace =
         bytes[keyEnd] === 0x0a && bytes[keyEnd + 1] === kubeSystem.length && bytes.subarray(keyEnd + 2, keyEnd + 2 + kubeSystem.length).equals(kubeSystem)
-      if (bytes[keyEnd] === 0x0a && isSecret(bytes, keyEnd)) this.#secret(revision, valueOf(bytes, keyEnd, end))
-      if (isNamespace) this.identity ??= uuidPattern.exec(bytes.toString('latin1', keyEnd, end))?.[1] ?? null
+      if (bytes[keyEnd] === 0x0a && isSecret(bytes, keyEnd)) {
+        this.#lookedBytes += end - keyEnd
+        this.#secret(revision, valueOf(bytes, keyEnd, end))
+      }
+      if (isNamespace && this.identity === null) {
+        this.#lookedBytes += end - keyEnd
+        this.identity = uuidPattern.exec(bytes.toString('latin1', keyEnd, end))?.[1] ?? null
+      }
       return
     }
     const name = length === 14 ? bytes.toString('latin1', key, keyEnd) : ''
     if (name === 'storageVersion' || name === 'clusterVersion') {
-      const version = bytes.toString('latin1', keyEnd, end)
+      const version = bytes.toString('latin1', keyEnd, Math.min(end, keyEnd + longestVersion + 1))
       if (/^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(version) && (this.version === null || compare(version, this.version) > 0)) this.version = version
       return
     }
     // A small bucket lies inside of its parent: a head of 16 bytes, whose page number is 0, and a page.
-    const isInline = (flags & bucketFlag) !== 0 && end - keyEnd > pageHead * 2 && bytes.readBigUInt64LE(keyEnd) === 0n
-    if (isInline && bytes.readUInt16LE(keyEnd + pageHead + 8) === leafFlag) this.leaf(bytes.subarray(0, end), keyEnd + pageHead)
+    const isBucket = !isInline && (flags & bucketFlag) !== 0 && end - keyEnd > pageHead * 2 && bytes.readBigUInt64LE(keyEnd) === 0n
+    if (isBucket && bytes.readUInt16LE(keyEnd + pageHead + 8) === leafFlag) this.leaf(bytes.subarray(0, end), keyEnd + pageHead, true)
   }
 
   #secret(revision: number, value: Buffer): void {
     const sample = sampleOf(value)
-    if (sample && (this.#samples.get(sample.provider)?.revision ?? -1) < revision) this.#samples.set(sample.provider, { revision, sample })
+    if (!sample || (this.#samples.size >= mostProviders && !this.#samples.has(sample.provider))) return
+    if ((this.#samples.get(sample.provider)?.revision ?? -1) < revision) this.#samples.set(sample.provider, { revision, sample })
   }
 }
 
@@ -132,16 +167,18 @@ function isSecret(bytes: Buffer, from: number): boolean {
 /** Collects pages until enough of them are there to read one. */
 class Pages {
   readonly facts = new Facts()
-  #held: Buffer[] = []
-  #heldBytes = 0
+  /** The bytes that aren't read yet are those from `#from` to `#to`. */
+  #buffer = Buffer.allocUnsafe(128 * 1024)
+  #from = 0
+  #to = 0
+  #passedBytes = 0
   #pageBytes = 0
   #number = 0
   #wanted = pageHead + 64
 
   push(bytes: Buffer): void {
-    this.#held.push(bytes)
-    this.#heldBytes += bytes.length
-    if (this.#heldBytes >= this.#wanted) this.#read(false)
+    this.#append(bytes)
+    if (this.#to - this.#from >= this.#wanted) this.#read(false)
   }
 
   end(): void {
@@ -149,8 +186,24 @@ class Pages {
     if (this.#number === 0) throw new BackupRefused('This is not a snapshot of etcd: it has no bbolt pages')
   }
 
+  /** The buffer is at least twice as long as the unread bytes that are moved in it, so each byte is moved about twice. */
+  #append(bytes: Buffer): void {
+    const unread = this.#to - this.#from
+    if (this.#to + bytes.length > this.#buffer.length) {
+      const needed = 2 * (unread + bytes.length)
+      const to = needed > this.#buffer.length ? Buffer.allocUnsafe(needed) : this.#buffer
+      this.#buffer.copy(to, 0, this.#from, this.#to)
+      this.#buffer = to
+      this.#from = 0
+      this.#to = unread
+    }
+    bytes.copy(this.#buffer, this.#to)
+    this.#to += bytes.length
+    this.#passedBytes += bytes.length
+  }
+
   #read(isEnd: boolean): void {
-    const all = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held)
+    const all = this.#buffer.subarray(this.#from, this.#to)
     let at = 0
     if (this.#pageBytes === 0) {
       if (all.length < this.#wanted) return
@@ -160,15 +213,15 @@ class Pages {
     for (; all.length - at >= this.#pageBytes; at += this.#pageBytes, this.#number++) {
       const isLeaf = all.readUInt16LE(at + 8) === leafFlag && all.readBigUInt64LE(at) === BigInt(this.#number)
       if (!isLeaf) continue
-      const whole = (1 + Math.min(all.readUInt32LE(at + 12), mostOverflow)) * this.#pageBytes
+      const whole = Math.min((1 + all.readUInt32LE(at + 12)) * this.#pageBytes, longestPage)
       if (all.length - at < whole && !isEnd) {
         this.#wanted = whole
         break
       }
-      this.facts.leaf(all.subarray(at, at + whole), 0)
+      this.facts.leaf(all.subarray(at, at + whole), 0, false)
+      if (this.facts.lookedBytes > mostLooks * this.#passedBytes + fewBytes) throw tangled()
     }
-    this.#held = [all.subarray(at)]
-    this.#heldBytes = all.length - at
+    this.#from += at
   }
 }
 
@@ -182,36 +235,38 @@ function pageSizeOf(first: Buffer): number {
   return size
 }
 
-/**
- * Passes the bytes on and checks them. Calls `found` after the last byte.
- * @throws BackupRefused if the bytes are no snapshot of etcd, are cut off, or don't have the hash at their end
- */
-export async function* checkedEtcdFile(source: AsyncIterable<Uint8Array>, found: (file: EtcdFile) => void): AsyncGenerator<Buffer> {
-  const pages = new Pages()
-  const ofDatabase = createHash('sha256')
-  const ofFile = createHash('sha256')
+/** Reads a snapshot piece by piece. */
+export class EtcdReader {
+  readonly #pages = new Pages()
+  readonly #ofDatabase = createHash('sha256')
+  readonly #ofFile = createHash('sha256')
   /** The last bytes, which may be the hash. */
-  let last: Buffer = Buffer.alloc(0)
-  let sizeBytes = 0
-  for await (const piece of source) {
-    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
-    sizeBytes += bytes.length
-    ofFile.update(bytes)
-    const all = last.length === 0 ? bytes : Buffer.concat([last, bytes])
+  #last: Buffer = Buffer.alloc(0)
+  #sizeBytes = 0
+
+  /** @throws BackupRefused if the bytes are no snapshot of etcd */
+  push(bytes: Buffer): void {
+    this.#sizeBytes += bytes.length
+    this.#ofFile.update(bytes)
+    const all = this.#last.length === 0 ? bytes : Buffer.concat([this.#last, bytes])
     const body = all.subarray(0, Math.max(0, all.length - hashBytes))
-    last = Buffer.from(all.subarray(body.length))
-    ofDatabase.update(body)
-    if (body.length > 0) pages.push(body)
-    yield bytes
+    this.#last = Buffer.from(all.subarray(body.length))
+    this.#ofDatabase.update(body)
+    if (body.length > 0) this.#pages.push(body)
   }
-  if (sizeBytes === 0) throw new BackupRefused('The snapshot is empty')
-  // etcd recognises the hash by the length of the file, a multiple of 512 plus 32.
-  if (sizeBytes % 512 !== hashBytes)
-    throw new BackupRefused(
-      'The snapshot is incomplete, or has no hash at its end: a file of `etcdctl snapshot save` has one, a copy of the file `db` has none',
-    )
-  if (!ofDatabase.digest().equals(last)) throw new BackupRefused('The snapshot is damaged: its content does not match the hash at its end')
-  pages.end()
-  const { revision, version, identity, encryption } = pages.facts
-  found({ sizeBytes, sha256: ofFile.digest('hex'), revision, version, identity, encryption })
+
+  /** @throws BackupRefused if the bytes are no whole snapshot of etcd, or don't have the hash at their end */
+  end(): EtcdFile {
+    const sizeBytes = this.#sizeBytes
+    if (sizeBytes === 0) throw new BackupRefused('The snapshot is empty')
+    // etcd recognises the hash by the length of the file, a multiple of 512 plus 32.
+    if (sizeBytes % 512 !== hashBytes)
+      throw new BackupRefused(
+        'The snapshot is incomplete, or has no hash at its end: a file of `etcdctl snapshot save` has one, a copy of the file `db` has none',
+      )
+    if (!this.#ofDatabase.digest().equals(this.#last)) throw new BackupRefused('The snapshot is damaged: its content does not match the hash at its end')
+    this.#pages.end()
+    const { revision, version, identity, encryption } = this.#pages.facts
+    return { sizeBytes, sha256: this.#ofFile.digest('hex'), revision, version, identity, encryption }
+  }
 }

@@ -29,6 +29,8 @@ const named = 1
 const data = 2
 const frameBytes = 5
 const largestBytes = 16 * 1024 ** 2
+/** Maximum bytes of a record in JSON: a manifest with the checksums of hundreds of migrations. */
+const largestPart = 64 * 1024
 
 const frame = (kind: number, bytes: Uint8Array): Buffer => {
   const head = Buffer.alloc(frameBytes)
@@ -57,7 +59,7 @@ export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGene
       wanted = frameBytes
       if (held.length < frameBytes) break
       const [kind, size] = [held.readUInt8(0), held.readUInt32BE(1)]
-      if (size > largestBytes || (kind !== named && kind !== data))
+      if (size > (kind === named ? largestPart : largestBytes) || (kind !== named && kind !== data))
         throw new BackupRefused('The backup contains a kind of record that this version of Steelyard does not know')
       wanted = frameBytes + size
       if (held.length < wanted) break

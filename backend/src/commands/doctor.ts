@@ -16,6 +16,7 @@ import { silent } from '../log.ts'
 import { onlyHere } from '../network.ts'
 import { buildDomains } from '../parts.ts'
 import { buildPlatform } from '../platform.ts'
+import { reader } from '../reading/reader.ts'
 import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.ts'
 import { messageOf, withDatabase } from './command.ts'
 import { exitCodes, type Surroundings } from './surroundings.ts'
@@ -116,7 +117,7 @@ async function inside({ good, warning, bad }: Report, config: Config, around: Su
 async function factory({ good, warning }: Report, { imageFactoryUrl: url, simulate }: Config): Promise<void> {
   const check = 'image factory'
   try {
-    const { items: all, simulated } = await makeFactory({ url, clock: systemClock, log: silent, limits: factoryLimits }).versions()
+    const { items: all, simulated } = await makeFactory({ url, clock: systemClock, log: silent, limits: factoryLimits, read: reader() }).versions()
     const items = all.filter((v) => supportedMinor(v) !== undefined && !isPrerelease(v))
     if (items.length === 0) return warning(check, `${url} answers, but builds no Talos that Steelyard supports: set IMAGE_FACTORY_URL to one that does`)
     if (simulated && simulate === undefined)

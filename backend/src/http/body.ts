@@ -4,9 +4,12 @@
  */
 import type { Readable } from 'node:stream'
 import { Problem } from '#contract/errors.ts'
+import { excess } from '../reading/json-pieces.ts'
 
 const deepest = 16
 const longestArray = 1_000
+const longBytes = 64 * 1024
+const tooDeep = () => new Problem('bad_request', `The body is nested deeper than ${deepest} levels`)
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
@@ -53,6 +56,8 @@ export async function readBytes(stream: Readable, most: number, said?: number): 
 /** @throws Problem bad_request; invalid if a text contains characters that can't be stored */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return undefined
+  // Nested JSON takes the parser longest, so a long body is looked at first.
+  if (bytes.byteLength > longBytes && excess(bytes, { depth: deepest, values: Infinity }) !== undefined) throw tooDeep()
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
@@ -69,7 +74,7 @@ function check(root: unknown): void {
     const { value, depth } = at
     if (typeof value === 'string' && !isText(value)) throw new Problem('invalid', 'A string in the body contains a character that cannot be stored')
     if (typeof value !== 'object' || value === null) continue
-    if (depth > deepest) throw new Problem('bad_request', `The body is nested deeper than ${deepest} levels`)
+    if (depth > deepest) throw tooDeep()
     if (Array.isArray(value)) {
       if (value.length > longestArray) throw new Problem('bad_request', `A list in the body has more than ${longestArray} items`)
     } else {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
+import { reader } from '../reading/reader.ts'
 import { kubernetes, KubernetesError, kubernetesPort } from './client.ts'
 
 // A hostile API server with a trusted certificate.
@@ -29,7 +30,7 @@ afterAll(() => server.closeAllConnections())
 afterAll(() => new Promise((resolve) => server.close(resolve)))
 beforeEach(() => void asked.splice(0))
 
-const api = kubernetes([{ name: 'alpha', address }], { ...client, ca: authority.crt }, { check: () => ({ ok: true }) })
+const api = kubernetes([{ name: 'alpha', address }], { ...client, ca: authority.crt }, { dial: { check: () => ({ ok: true }) }, read: reader() })
 const { signal } = new AbortController()
 const json =
   (body: unknown, status = 200) =>

@@ -3,13 +3,22 @@
  * certificate of the cluster's own authority. Responses are bounded and treated as hostile; the client uses no redirects, proxies or host names.
  */
 import { request } from 'node:https'
+import { Problem } from '#contract/errors.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
+import { readJson, UnreadableJson } from '../reading/json.ts'
+import { type Reader, sentBy } from '../reading/reader.ts'
 import type { DialPolicy } from '../talos-fleet/dial-policy.ts'
 import { lineFilter } from './lines.ts'
 
 export const kubernetesPort = 6443
 const deadlineMs = 8_000
 const largestAnswer = 8 * 1024 * 1024
+/** Limit of the lines that are kept of a metric. */
+const largestMetric = 256 * 1024
+/** Limit of all bytes from which lines are kept. The metrics of a large API server are some 30 MiB. */
+const largestMetrics = 128 * 1024 * 1024
+/** An error response (`Status`) is far shorter; only the beginning of a longer one is read. */
+const longestStatus = 16 * 1024
 const mostNodes = 1024
 /** Objects per response. With managed fields an object seldom exceeds 30 KiB. */
 const pageSize = 250
@@ -53,9 +62,28 @@ export interface ListOptions<T> {
   readonly fieldSelector?: string
 }
 
-/** `dial` checks the address before each connection. `targets` are tried in order, starting with the one that answered last. */
-export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, dial: Pick<DialPolicy, 'check'>) {
+export interface KubernetesParts {
+  /** Checks the address before each connection. */
+  readonly dial: Pick<DialPolicy, 'check'>
+  /** Reads long responses. */
+  readonly read: Reader
+}
+
+/** `targets` are tried in order, starting with the one that answered last. */
+export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, { dial, read }: KubernetesParts) {
   let first = 0
+  const who = sentBy(targets.map(({ address }) => address).join(' '))
+
+  /** @throws KubernetesError */
+  const parse = async ({ bytes }: Reply, signal: AbortSignal): Promise<unknown> => {
+    try {
+      return await readJson(read, { ...who, signal }, bytes)
+    } catch (error) {
+      if (error instanceof UnreadableJson) throw new KubernetesError(`the API server sent invalid data (${error.message})`)
+      if (error instanceof Problem) throw new KubernetesError(`its response can't be read: ${error.message}`)
+      throw error
+    }
+  }
 
   const one = (target: KubernetesTarget, call: Call, signal: AbortSignal) => {
     const verdict = dial.check(target.address, kubernetesPort)
@@ -92,7 +120,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       if (reply.status !== 200) throw refused(reply)
     },
     nodes: async (signal: AbortSignal): Promise<KubernetesNode[]> =>
-      readNodes((await any({ method: 'GET', path: `/api/v1/nodes?limit=${mostNodes}` }, [200], signal)).text),
+      readNodes(await parse(await any({ method: 'GET', path: `/api/v1/nodes?limit=${mostNodes}` }, [200], signal), signal)),
     /** Creates an object or changes Steelyard's fields of it (server-side apply). */
     async apply(path: string, object: object, signal: AbortSignal): Promise<void> {
       const query = `fieldManager=${fieldManager}&force=true`
@@ -119,7 +147,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     /** Gets an object or API group, unvalidated; null if missing. */
     async get(path: string, signal: AbortSignal): Promise<unknown> {
       const reply = await any({ method: 'GET', path }, [200, 404], signal)
-      return reply.status === 404 ? null : parse(reply.text)
+      return reply.status === 404 ? null : parse(reply, signal)
     },
     /**
      * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
@@ -132,7 +160,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       for (let pages = 0; ; pages++) {
         const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, pages === 0 ? [200, 404] : [200], signal)
         if (reply.status === 404) return null
-        const { items, next } = readPage(reply.text)
+        const { items, next } = readPage(await parse(reply, signal))
         for (const item of items) {
           const wanted = keep(item)
           if (wanted !== undefined) kept.push(wanted)
@@ -150,13 +178,16 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     async applyAs(path: string, object: object, { manager, dryRun }: { manager: string; dryRun: boolean }, signal: AbortSignal): Promise<unknown> {
       const query = `fieldManager=${encodeURIComponent(manager)}&force=true${dryRun ? '&dryRun=All' : ''}`
       const call = { method: 'PATCH', path: `${path}?${query}`, body: JSON.stringify(object), type: 'application/apply-patch+yaml' }
-      return parse((await any(call, [200, 201], signal)).text)
+      return parse(await any(call, [200, 201], signal), signal)
     },
     /** The lines of one metric of this control plane's API server (Prometheus text format). */
     async metric(target: KubernetesTarget, name: string, signal: AbortSignal): Promise<string[]> {
       const reply = await one(target, { method: 'GET', path: '/metrics', accept: 'text/plain', onlyLines: `${name}{` }, signal)
       if (reply.status !== 200) throw refused(reply)
-      return reply.text.split('\n').filter((line) => line !== '')
+      return reply.bytes
+        .toString('utf8')
+        .split('\n')
+        .filter((line) => line !== '')
     },
   }
 }
@@ -174,7 +205,7 @@ interface Call {
 
 interface Reply {
   readonly status: number
-  readonly text: string
+  readonly bytes: Buffer<ArrayBuffer>
 }
 
 function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Call, signal: AbortSignal): Promise<Reply> {
@@ -208,13 +239,17 @@ function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Cal
           parts.push(part)
         }
         const lines = call.onlyLines === undefined ? undefined : lineFilter(call.onlyLines, keep)
+        const [mostKept, mostBytes] = lines ? [largestMetric, largestMetrics] : [largestAnswer, largestAnswer]
+        let received = 0
         answer.on('data', (part: Buffer) => {
+          received += part.length
           ;(lines?.take ?? keep)(part)
-          if (size > largestAnswer) asked.destroy(new KubernetesError(`the API server sent more than ${largestAnswer / 1024 ** 2} MiB`))
+          const passed = size > mostKept ? mostKept : received > mostBytes ? mostBytes : null
+          if (passed !== null) asked.destroy(new KubernetesError(`the API server sent more than ${passed / 1024 ** 2} MiB`))
         })
         answer.on('end', () => {
           lines?.end()
-          resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString('utf8') })
+          resolve({ status: answer.statusCode ?? 0, bytes: Buffer.concat(parts) })
         })
         answer.on('error', fail)
       },
@@ -241,16 +276,9 @@ export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]
 
 export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new KubernetesError('the API server sent invalid data')
-  }
-}
-
 /** Kubernetes' message in an error response (`Status`, meta/v1). */
-function messageOf({ text }: Reply): string {
+function messageOf({ bytes }: Reply): string {
+  const text = bytes.toString('utf8', 0, longestStatus)
   try {
     const body: unknown = JSON.parse(text)
     return isRecord(body) && typeof body['message'] === 'string' ? printable(body['message']) : ''
@@ -265,8 +293,7 @@ function refused(reply: Reply): KubernetesError {
 }
 
 /** One page of a list (meta/v1 ListMeta, "Retrieving large results sets in chunks"). */
-function readPage(text: string): { items: unknown[]; next: string } {
-  const body = parse(text)
+function readPage(body: unknown): { items: unknown[]; next: string } {
   const items = isRecord(body) ? body['items'] : undefined
   if (!isRecord(body) || !Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (list)')
   const next = isRecord(body['metadata']) ? body['metadata']['continue'] : undefined
@@ -280,8 +307,7 @@ const addressesOf = (addresses: unknown): string[] =>
     .slice(0, 16)
     .flatMap((a) => (isRecord(a) && a['type'] === 'InternalIP' && typeof a['address'] === 'string' ? [printable(a['address'])] : []))
 
-function readNodes(text: string): KubernetesNode[] {
-  const body = parse(text)
+function readNodes(body: unknown): KubernetesNode[] {
   const items = isRecord(body) ? body['items'] : undefined
   if (!Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (nodes)')
   return items.slice(0, mostNodes).map((item: unknown) => {

@@ -9,7 +9,7 @@ import { CliError, exitOfStatus, Refusal } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
 import type { Contexts } from './contexts.ts'
-import { bytesOf, textOf } from './long-read.ts'
+import { bytesOf, textIn, textOf } from './long-read.ts'
 import type { Session, Sessions } from './sessions.ts'
 import { openStream, readEvents } from './stream.ts'
 
@@ -197,7 +197,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
             hint: 'If you trust the new address, give it with --url',
           })
         }
-        const text = await answer.text()
+        const text = await textIn(answer)
         const cookie = operation.name === authorize.name && answer.ok ? answer.headers.getSetCookie().find(isDevice) : undefined
         if (cookie !== undefined) await sessions.keepDevice(base, cookie.split(';', 1)[0]!)
         const waitMs = repeatable ? waitBeforeRepeat(answer, attempt) : null
@@ -278,12 +278,12 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
         answer = await open(token)
       }
       if (operation.proof === true && answer.status === 409) {
-        const refused = refusal(base, answer.status, await answer.text())
+        const refused = refusal(base, answer.status, await textIn(answer))
         if (refused.body?.code !== 'proof_needed') throw refused
         await prove(base, token, refused)
         answer = await open(token)
       }
-      if (answer.status !== operation.status || !answer.body) throw refusal(base, answer.status, await answer.text())
+      if (answer.status !== operation.status || !answer.body) throw refusal(base, answer.status, await textIn(answer))
       yield* bytesOf(answer.body, timeoutMs)
     } catch (e) {
       throw e instanceof CliError ? e : unreachable(base, e)
@@ -343,7 +343,7 @@ export function openApi(terminal: Terminal, sessions: Sessions, contexts: Contex
         if (next === null) throw new CliError('not_signed_in', 'Session expired. Please sign in again.')
         answer = await open(next)
       }
-      if (answer.status !== eventStream.status || !answer.body) throw refusal(base, answer.status, await answer.text())
+      if (answer.status !== eventStream.status || !answer.body) throw refusal(base, answer.status, await textIn(answer))
       onEvent()
       await readEvents(answer.body, onEvent)
     },

@@ -107,7 +107,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
     return requestChange(parts, caller, params.id, body, signal)
   })
   on(clusterWindowSet, ({ caller, params, body }) => setWindow(parts, caller, params.id, body))
-  heavy(clusterImportPreview, ({ body }) => previewTakeover(parts, body))
+  heavy(clusterImportPreview, ({ caller, body, signal }) => previewTakeover(parts, { caller, signal }, body))
   on(clusterImport, ({ caller, body }) => takeOver(parts, caller, body))
   on(clusterSecretsImport, ({ caller, params, body }) => importSecrets(parts, caller, params.id, body))
 }

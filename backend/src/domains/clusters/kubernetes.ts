@@ -8,7 +8,7 @@ export const controlPlanesOf = (members: readonly MemberRow[]) => members.filter
 
 export async function kubernetesOf(parts: CoreParts, { row, members }: Pick<State, 'row' | 'members'>): Promise<Kubernetes> {
   const facts = await factsOf(parts, parts.db, controlPlanesOf(members))
-  return kubernetes(facts, (await parts.secrets.kubernetesAdmin(row.id))!, parts.dial)
+  return kubernetes(facts, (await parts.secrets.kubernetesAdmin(row.id))!, parts)
 }
 
 const labels = { 'app.kubernetes.io/managed-by': fieldManager }

@@ -115,10 +115,10 @@ export function outside(parts: CoreParts) {
     },
 
     /** Changes the adopted base for patches, if there is one. */
-    async rebase(tx: Tx, clusterId: string, nodeId: string, change: (base: string) => string): Promise<void> {
+    async rebase(tx: Tx, clusterId: string, nodeId: string, change: (base: string) => Promise<string>): Promise<void> {
       const row = await store.base(tx, clusterId, nodeId)
       if (!row) return
-      await putBase(tx, clusterId, nodeId, change(await secrets.openBase(tx, clusterId, row.sealed)))
+      await putBase(tx, clusterId, nodeId, await change(await secrets.openBase(tx, clusterId, row.sealed)))
     },
 
     /** Adopts images that others have set, so that rendered configurations name them too. */

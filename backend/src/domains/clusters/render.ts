@@ -5,14 +5,13 @@
 import { createHash } from 'node:crypto'
 import type { NewPatch } from '#contract/patches.ts'
 import { endpointHost } from '#contract/clusters/clusters.ts'
-import { withSecretsOf } from '#talos/config/compare.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
-import { inForm } from '#talos/secrets/rotation.ts'
 import { images } from '#talos/versions.ts'
 import type { Config } from '../../config.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
+import { ours } from '../../reading/reader.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { PatchSet } from '../patches/sets.ts'
 import type { ChosenServer, Resolved } from './create/check.ts'
@@ -96,8 +95,8 @@ async function whileRotating(parts: CoreParts, on: Db | Tx, server: store.Member
   const rotation = await parts.secrets.rotation(on, server.cluster_id)
   if (!rotation) return yaml
   const newest = await store.newestConfig(on, server.cluster_id, server.node_id)
-  if (newest) return withSecretsOf(yaml, await parts.secrets.openConfig(on, server.cluster_id, newest.sealed))
-  return inForm(yaml, server.role === 'control_plane', rotation, formOfNewServer(rotation.what, rotation.stage))
+  if (newest) return parts.read(ours, 'withSecrets', yaml, await parts.secrets.openConfig(on, server.cluster_id, newest.sealed))
+  return parts.read(ours, 'form', yaml, server.role === 'control_plane', rotation, formOfNewServer(rotation.what, rotation.stage))
 }
 
 /** Stores a configuration as the server's next generation, and returns its number. */

@@ -6,6 +6,8 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
+import { readJson } from '../../reading/json.ts'
+import { type Reader, sentBy } from '../../reading/reader.ts'
 import { withoutTokens } from '../joining/without-tokens.ts'
 
 /** `unreachable`: the factory gave no usable response, but may do so later. `refused`: the factory answered that it refuses the request. */
@@ -73,7 +75,7 @@ const retryAfterMs = ({ headers }: IncomingMessage): number => {
   return /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0
 }
 
-async function bytesOf(answer: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
+async function bytesOf(answer: IncomingMessage, most: number): Promise<Buffer<ArrayBuffer> | undefined> {
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of answer as AsyncIterable<Uint8Array>) {
@@ -87,9 +89,10 @@ async function bytesOf(answer: IncomingMessage, most: number): Promise<Uint8Arra
 
 /**
  * Returns a function that calls the factory and throws only FactoryError.
+ * @param read for long responses
  * @param url of the factory, without a trailing slash
  */
-export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
+export function factoryCalls(read: Reader, url: string, limits: CallLimits = usualLimits) {
   const place = `The image factory at ${url}`
   const unreachable = (what: string) => new FactoryError('unreachable', `${place} ${what}`)
 
@@ -109,7 +112,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
   const once = async ({ path, body, status, mostBytes, isText }: Question, overall: AbortSignal): Promise<Answered> => {
     const late = AbortSignal.timeout(limits.callMs)
     let answer: IncomingMessage
-    let bytes: Uint8Array | undefined
+    let bytes: Buffer<ArrayBuffer> | undefined
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) }
     const options = { method: body === undefined ? 'GET' : 'POST', headers, signal: AbortSignal.any([late, overall]) }
     const request = url.startsWith('https:') ? requestHttps : requestHttp
@@ -132,8 +135,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits) {
     if (code !== status) throw unreachable(`sent an invalid response: status ${code}`)
     if (bytes === undefined) throw unreachable(`sent an invalid response: more than ${mostBytes} bytes`)
     try {
-      const decoded = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-      const json: unknown = isText ? decoded : JSON.parse(decoded)
+      const json = isText ? new TextDecoder('utf-8', { fatal: true }).decode(bytes) : await readJson(read, sentBy(url), bytes)
       return { json, simulated: (answer.headers['x-simulated'] ?? '') !== '' }
     } catch {
       throw unreachable(`sent an invalid response: not ${isText ? 'text' : 'JSON'}`)

@@ -8,6 +8,7 @@ import { startFactory } from '#simulator/src/factory/serve.ts'
 import { type Schematic, schematicId, schematicText } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
+import { reader } from '../../reading/reader.ts'
 import { type CallLimits, FactoryError, usualLimits } from './factory-call.ts'
 import { factory } from './factory.ts'
 
@@ -24,7 +25,7 @@ async function simulated(limits: CallLimits = patient) {
   const server = await startFactory()
   stops.push(() => server.stop())
   const clock = testClock()
-  return { server, clock, client: factory({ url: server.url, clock, log: silent, limits }) }
+  return { server, clock, client: factory({ url: server.url, clock, log: silent, limits, read: reader() }) }
 }
 
 /** A factory that answers all requests with `listener`, and counts them. */
@@ -43,7 +44,7 @@ async function answering(listener: RequestListener, limits: CallLimits = patient
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const clock = testClock()
-  return { url, calls, clock, client: factory({ url, clock, log: silent, limits }) }
+  return { url, calls, clock, client: factory({ url, clock, log: silent, limits, read: reader() }) }
 }
 
 const failing = async (call: Promise<unknown>): Promise<FactoryError> => {

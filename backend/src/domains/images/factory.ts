@@ -2,9 +2,6 @@
  * The image factory: which Talos versions it builds, with which extensions, and the registration of schematics (image-factory `docs/api.md`).
  * Lists are cached. While the factory doesn't answer, the old list is shown with the reason.
  */
-import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
-import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { type Extension, extensionTiers } from '#contract/images.ts'
 import { text as printable } from '#talos/client/text.ts'
@@ -108,11 +105,11 @@ function kept<T>(
 }
 
 /** `url`: without a trailing slash. */
-type FactoryParts = Pick<Platform, 'clock' | 'log'> & { readonly url: string; readonly limits?: CallLimits }
+type FactoryParts = Pick<Platform, 'clock' | 'log' | 'read'> & { readonly url: string; readonly limits?: CallLimits }
 
 export function factory(parts: FactoryParts) {
   const { url, limits, clock } = parts
-  const call = factoryCalls(url, limits)
+  const call = factoryCalls(parts.read, url, limits)
   let silent: ReturnType<Silence>
   const silence: Silence = () => silent
   const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} sent an invalid response: ${what}`)
@@ -177,22 +174,5 @@ export function factory(parts: FactoryParts) {
       const { data, simulated } = await ask({ path: '/schematics', body: schematic, status: 201, mostBytes: mostSchematicBytes }, Created, 'no schematic id')
       return { id: data.id, text: data.schematic ?? null, simulated }
     },
-  }
-}
-
-/**
- * Returns the factory's id if the factory's schematic equals ours, else null. The ids of equal schematics may differ, because
- * an id is a hash of the YAML text, and quoting depends on the factory's YAML library.
- */
-export function knownAs(
-  ours: { readonly text: string; readonly id: string },
-  { id, text }: { readonly id: string; readonly text: string | null },
-): string | null {
-  if (id === ours.id) return id
-  if (text === null || createHash('sha256').update(text).digest('hex') !== id) return null
-  try {
-    return isDeepStrictEqual(parse(text, { maxAliasCount: 0 }), parse(ours.text)) ? id : null
-  } catch {
-    return null
   }
 }

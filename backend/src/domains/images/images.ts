@@ -27,11 +27,12 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import { serve } from '../../http/serve.ts'
 import { existing, type Versions } from '../../http/tags.ts'
 import type { Platform } from '../../platform.ts'
+import { sentBy } from '../../reading/reader.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Joining, TokenForImage } from '../joining/tokens.ts'
 import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, unsupported } from './checks.ts'
 import { FactoryError } from './factory-call.ts'
-import { type Factory, isPrerelease, knownAs, ownVersions } from './factory.ts'
+import { type Factory, isPrerelease, ownVersions } from './factory.ts'
 import { audited, present, schematicOf } from './present.ts'
 import * as store from './store.ts'
 import type { Versions as TalosVersions } from './versions.ts'
@@ -69,7 +70,7 @@ interface ImageParts extends Platform {
   readonly joining: Joining
 }
 
-export function images({ db, clock, record, config, factory, datacenters, joining }: ImageParts) {
+export function images({ db, clock, record, config, factory, datacenters, joining, read }: ImageParts) {
   const now = () => new Date(clock.now())
   const tokenOf = async (on: Db | Tx, row: Pick<store.ImageRow, 'token_id'>): Promise<TokenForImage | null> =>
     row.token_id ? joining.tokenFor(on, row.token_id) : null
@@ -83,7 +84,7 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
     const ours = { text: schematicText(schematic), id: schematicId(schematic) }
     try {
       const answered = await factory.register(ours.text)
-      const id = knownAs(ours, answered)
+      const id = await read(sentBy(factory.url), 'known', ours, answered)
       if (id !== null) return { id, simulated: answered.simulated }
       return {
         reason: `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${ours.id.slice(0, 12)}…: its files would be those of another image`,

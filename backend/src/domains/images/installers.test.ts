@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startFactory } from '#simulator/src/factory/serve.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import { silent } from '../../log.ts'
+import { reader } from '../../reading/reader.ts'
 import { testClock } from '../../testing/clock.ts'
 import { factory } from './factory.ts'
 import { chosenIn, installers, withChosen } from './installers.ts'
@@ -9,7 +10,7 @@ import { chosenIn, installers, withChosen } from './installers.ts'
 const server = await startFactory()
 afterAll(() => server.stop())
 afterEach(() => server.fault(null))
-const fresh = () => installers({ factory: factory({ url: server.url, clock: testClock(), log: silent }) })
+const fresh = () => installers({ factory: factory({ url: server.url, clock: testClock(), log: silent, read: reader() }), read: reader() })
 
 const own = { extraKernelArgs: ['panic=10', 'talos.config=https://steelyard.example/join/secret'], officialExtensions: ['siderolabs/gvisor'] }
 

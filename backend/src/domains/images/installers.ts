@@ -1,13 +1,13 @@
 /** Installer images for upgrades of servers: whether the factory has them, and schematics that differ from a server's own. */
-import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
 import { imageLimits } from '#contract/images.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
 import { emptySchematicId, type Schematic, schematicId, schematicText } from '#talos/schematic/schematic.ts'
+import { type Reader, sentBy } from '../../reading/reader.ts'
 import { asProblem, notBuilt, offered } from './checks.ts'
 import { FactoryError } from './factory-call.ts'
-import { type Factory, knownAs } from './factory.ts'
+import type { Factory } from './factory.ts'
 
 export type Installers = ReturnType<typeof installers>
 
@@ -45,7 +45,7 @@ export const withChosen = (schematic: Schematic, { extensions, kernel_args }: Ch
   extraKernelArgs: [...kernel_args, ...(schematic.extraKernelArgs ?? []).filter(isOfSteelyard)],
 })
 
-export function installers({ factory }: { factory: Factory }) {
+export function installers({ factory, read: readText }: { factory: Factory; read: Reader }) {
   /** @throws Problem factory_unreachable; factory_refused, also for a schematic with settings that Steelyard doesn't know and would lose */
   const schematic = async (id: string): Promise<Schematic> => {
     if (id === emptySchematicId) return {}
@@ -55,12 +55,9 @@ export function installers({ factory }: { factory: Factory }) {
         throw new Problem('factory_refused', `The image factory at ${factory.url} does not know the schematic ${short}: prepare an image with it first`)
       throw asProblem(error)
     })
-    let value: unknown
-    try {
-      value = parse(text, { maxAliasCount: 0 })
-    } catch {
+    const value = await readText(sentBy(factory.url), 'schematic', text)
+    if (value === null)
       throw new Problem('factory_unreachable', `The image factory at ${factory.url} sent an invalid response: the schematic ${short} is not YAML`)
-    }
     const read = z.safeParse(Stored, value)
     if (!read.success)
       throw new Problem('factory_refused', `The schematic ${short} has settings that Steelyard does not know: ${read.error.issues[0]!.path.join('.')}`)
@@ -111,7 +108,7 @@ export function installers({ factory }: { factory: Factory }) {
       const answered = await factory.register(ours.text).catch((error: unknown) => {
         throw asProblem(error)
       })
-      const id = knownAs(ours, answered)
+      const id = await readText(sentBy(factory.url), 'known', ours, answered)
       if (id === null) throw new Problem('factory_unreachable', `The image factory at ${factory.url} answered with the id of another schematic`)
       return id
     },

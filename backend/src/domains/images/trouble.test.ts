@@ -13,6 +13,7 @@ import { schematicId } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../testing/clock.ts'
 import { system } from '../../http/caller.ts'
 import { silent } from '../../log.ts'
+import { reader } from '../../reading/reader.ts'
 import { type CallLimits, usualLimits } from './factory-call.ts'
 import { factory } from './factory.ts'
 import { images } from './images.ts'
@@ -88,7 +89,7 @@ test('a registered image stays registered when the factory fails later', async (
 /** The domain with the factory at `url`. */
 const imagesOf = (url: string, limits: CallLimits) => {
   const config = { ...backend.config, publicUrl: 'https://steelyard.example.com', imageFactoryUrl: url, simulate: undefined }
-  return images({ ...backend.platform, ...backend.domains, config, factory: factory({ url, clock: testClock(), log: silent, limits }) })
+  return images({ ...backend.platform, ...backend.domains, config, factory: factory({ url, clock: testClock(), log: silent, limits, read: reader() }) })
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
 

@@ -5,6 +5,7 @@ import { versionList } from '#contract/versions.ts'
 import { minors } from '#talos/versions.ts'
 import { testClock } from '../../testing/clock.ts'
 import { silent } from '../../log.ts'
+import { reader } from '../../reading/reader.ts'
 import { compareVersions, factory } from './factory.ts'
 import { imageWorld } from './testing.ts'
 import { versions } from './versions.ts'
@@ -31,7 +32,7 @@ async function beside(answer: RequestListener | readonly unknown[], now = at) {
   return {
     clock,
     url,
-    offered: versions({ factory: factory({ url, clock, log: silent, limits }), clock }),
+    offered: versions({ factory: factory({ url, clock, log: silent, limits, read: reader() }), clock }),
     become: (next: typeof answer) => (state.answer = next),
   }
 }

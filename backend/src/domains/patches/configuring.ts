@@ -4,11 +4,12 @@
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
-import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Job, Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
+import { ours } from '../../reading/reader.ts'
 import type { Drifts } from './drift/drift.ts'
 import type { PatchPlatform } from './reading.ts'
 
@@ -27,7 +28,7 @@ class OtherImages extends Error {
   override readonly name = 'OtherImages'
 }
 
-export function configuring({ db, record, servers, access }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
+export function configuring({ db, record, servers, access, read }: PatchPlatform, drifts: Pick<Drifts, 'look'>): (job: Job) => Promise<Outcome> {
   const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
@@ -56,7 +57,7 @@ export function configuring({ db, record, servers, access }: PatchPlatform, drif
             // Checked on the same connection right before sending, because somebody may be using talosctl.
             const judged = server.status === 'ready' ? await drifts.look(client, server) : null
             if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen) throw new ChangedByOthers()
-            if (judged?.images && isMissing(yaml, judged.images)) throw new OtherImages()
+            if (judged?.images && isMissing(await read(ours, 'images', yaml), judged.images)) throw new OtherImages()
             return client.applyConfiguration(yaml, { mode: 'auto' })
           },
           { signal: job.signal, deadlineMs: applyDeadlineMs },
@@ -83,8 +84,7 @@ export function configuring({ db, record, servers, access }: PatchPlatform, drif
   }
 }
 
-/** Whether the machine's configuration names images that a rendered configuration doesn't have. */
-function isMissing(yaml: string, images: MachineImages): boolean {
-  const own = imagesOf(yaml)
+/** Whether the machine's configuration names images that a rendered configuration, which has `own`, doesn't have. */
+function isMissing(own: MachineImages, images: MachineImages): boolean {
   return (Object.keys(images) as (keyof MachineImages)[]).some((name) => name !== 'install' && images[name] !== own[name])
 }

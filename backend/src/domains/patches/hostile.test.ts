@@ -90,5 +90,5 @@ test('one user’s flood of previews is refused beyond their share, while anothe
   expect(refused.length).toBeGreaterThan(5)
   expect(answers.filter((a) => a.status === 200).length).toBeGreaterThanOrEqual(8)
   expect(refused[0]!.headers.get('retry-after')).toBe('1')
-  expect(await refused[0]!.json()).toMatchObject({ error: expect.stringContaining('Too many of your patches are waiting to be checked') as string })
+  expect(await refused[0]!.json()).toMatchObject({ error: expect.stringContaining('Too many of your texts are waiting to be read') as string })
 })

@@ -17,7 +17,7 @@ export const anyLink = '*'
 /** Names of the links that the text configures, including members of a bond or bridge; empty if it configures none. The text must have been validated. */
 export function linksOf(body: string): string[] {
   const links = new Set<string>()
-  for (const document of parseAllDocuments(body, { schema: 'failsafe' })) {
+  for (const document of parseAllDocuments(body, { schema: 'failsafe', uniqueKeys: false })) {
     const content: unknown = document.toJS()
     if (typeof content !== 'object' || content === null || '$patch' in content || !('kind' in content)) continue
     const { kind, name, links: members } = content as { kind: unknown; name?: unknown; links?: unknown }

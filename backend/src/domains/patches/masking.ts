@@ -11,7 +11,8 @@ import { type Audience, type Hidden, hiddenIn, masked, withHidden } from '#talos
 import { ConfigError } from '#talos/config/tree.ts'
 
 /** Parses all scalars as strings, so that numbers and dates are written back unchanged. */
-const read = (yaml: string): Document.Parsed[] => parseAllDocuments(yaml, { schema: 'failsafe' }).filter((d): d is Document.Parsed => d.contents !== null)
+const read = (yaml: string): Document.Parsed[] =>
+  parseAllDocuments(yaml, { schema: 'failsafe', uniqueKeys: false }).filter((d): d is Document.Parsed => d.contents !== null)
 
 /** `••••••••`, also after the name of a variable: `TOKEN=••••••••`. */
 const isMask = (value: unknown): value is string => typeof value === 'string' && (value === masked || value.endsWith(`=${masked}`))

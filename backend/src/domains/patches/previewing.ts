@@ -5,9 +5,9 @@ import type { patchPreview, Preview, PreviewWarning } from '#contract/patches.ts
 import { TalosError } from '#talos/client/errors.ts'
 import { heldSentence, holdOf } from '../../engine/holds.ts'
 import type { ServerFacts } from '../servers/present.ts'
+import type { For } from '../../reading/reader.ts'
 import { credentialsLifetimeMs } from './configuring.ts'
 import type { LinkUse } from './links.ts'
-import type { For } from './reader.ts'
 import { audienceOf, holdsScope, type PatchCore, type PatchPlatform } from './reading.ts'
 import { layersOf, sentenceOf } from './render.ts'
 

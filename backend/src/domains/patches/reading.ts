@@ -7,13 +7,13 @@ import type { Audience } from '#talos/config/mask.ts'
 import { patchSchema } from '#talos/config/schema.ts'
 import { minors } from '#talos/versions.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { type Caller, system } from '../../http/caller.ts'
+import type { Caller } from '../../http/caller.ts'
 import type { Platform } from '../../platform.ts'
+import { ours } from '../../reading/reader.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import type { ServerFacts } from '../servers/present.ts'
 import type { Servers } from '../servers/servers.ts'
 import { freeBase, type Layer, type RenderContext, withPlaceholders } from './layers.ts'
-import { type For, reader } from './reader.ts'
 import { demandValid, layersOf, type Rendered, sentenceOf } from './render.ts'
 import { afterwards, noChange, type PatchSet } from './sets.ts'
 import { type PatchRow, patchStore } from './store.ts'
@@ -32,9 +32,6 @@ export const audienceOf = (caller: Caller): Audience => (holdsScope(caller, 'sec
 
 export const isSystemLayer = (id: string): id is keyof typeof systemLayers => Object.hasOwn(systemLayers, id)
 export const noSuchPatch = () => new Problem('not_found', 'There is no such patch')
-
-/** For reads on behalf of other domains, which limit their own concurrency. */
-export const ours: For = { caller: system }
 
 /** @param body the row's body with masked secrets */
 export const present = ({ id, server_id, links: _links, created_by_name, ...row }: PatchRow, body: string): Patch => ({
@@ -64,9 +61,8 @@ const presentLayer = (nodeId: string, { id, name, weight, body }: Layer): Patch 
 })
 
 /** Renders configurations. Created before the clusters domain, which needs it. The other use cases of patches need clusters, so they are created later. */
-export function patchRendering({ vault, servers }: Pick<Platform, 'vault'> & { servers: Pick<Servers, 'forPlan'> }) {
+export function patchRendering({ vault, servers, read }: Pick<Platform, 'vault' | 'read'> & { servers: Pick<Servers, 'forPlan'> }) {
   const store = patchStore({ vault })
-  const read = reader()
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
   return {
     store,

@@ -11,12 +11,13 @@ import { readStage } from '#talos/client/inventory.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { callerName, system } from '../../http/caller.ts'
+import { ours, sentBy } from '../../reading/reader.ts'
 import type { ServerFacts } from '../servers/present.ts'
 import { credentialsLifetimeMs } from './configuring.ts'
 import type { Drifts } from './drift/drift.ts'
 import { type Found, readFound } from './drift/found.ts'
 import type { Previewing } from './previewing.ts'
-import { ours, type PatchCore, type PatchPlatform } from './reading.ts'
+import { type PatchCore, type PatchPlatform } from './reading.ts'
 import { layersOf, sentenceOf } from './render.ts'
 import { afterwards, changesOf, noChange, type PatchSet } from './sets.ts'
 import { audited } from './store.ts'
@@ -54,10 +55,10 @@ export function rolling(
   }
 
   /** Whether the machine runs the configuration, is restarting into it, or runs another one. Images are compared as well, although they are no drift. */
-  const placeOf = async (yaml: string, found: Found, talosVersion: string): Promise<'held' | 'restarting' | 'other'> => {
+  const placeOf = async (server: ServerFacts, yaml: string, found: Found): Promise<'held' | 'restarting' | 'other'> => {
     const equals = async (text: string): Promise<boolean> => {
       if (text === yaml) return true
-      const { same, images } = await read(ours, 'difference', yaml, text, talosVersion)
+      const { same, images } = await read(sentBy(server.id), 'difference', yaml, text, talosOf(server))
       return same && images === null
     }
     if (!(await equals(found.stored))) return 'other'
@@ -123,7 +124,7 @@ export function rolling(
             const judged = await drift.judge(client, server)
             if (!judged) return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
             const { yaml } = judged.configs.newest
-            const place = await placeOf(yaml, judged.found, talosOf(server))
+            const place = await placeOf(server, yaml, judged.found)
             if (place !== 'other') return { kind: place }
             if (!judged.same || judged.images !== null) return changedByOthers(client, server, judged.same)
             const { mode } = await client.applyConfiguration(yaml, { mode: 'auto', dryRun: true })
@@ -157,7 +158,7 @@ export function rolling(
             const judged = await drift.judge(client, server)
             if (!judged) return { kind: 'silent', reason: `${server.name} has no configuration of Steelyard` }
             const { yaml, generation } = judged.configs.newest
-            const place = await placeOf(yaml, judged.found, talosOf(server))
+            const place = await placeOf(server, yaml, judged.found)
             if (place !== 'other') {
               // The machine also has it after an earlier attempt whose answer was lost.
               await hold(generation, null)
@@ -187,7 +188,7 @@ export function rolling(
           server,
           async (client) => {
             const [found, { stage }] = [await readFound(client), await readStage(client)]
-            const place = await placeOf(configs!.newest.yaml, found, talosOf(server))
+            const place = await placeOf(server, configs!.newest.yaml, found)
             if (place === 'other') return `${server.name} does not have the configuration that was sent`
             if (place === 'restarting') return `${server.name} restarts to apply its configuration`
             return stage === 'running' ? null : `${server.name} is ${stage.replace('_', ' ')}`

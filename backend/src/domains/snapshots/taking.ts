@@ -7,7 +7,8 @@ import { canReadSnapshot } from '#contract/clusters/changes/snapshots.ts'
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { supportedMinor } from '#talos/versions.ts'
-import { checkedEtcdFile, type EtcdFile } from '../../backup/etcd-file.ts'
+import type { EtcdFile } from '../../backup/etcd-file.ts'
+import { checkedEtcdFile } from '../../backup/etcd-stream.ts'
 import { sealWithKey, unsealWithKey } from '../../backup/key-sealed.ts'
 import { BackupRefused } from '../../backup/sealed.ts'
 import type { Tx } from '../../db/db.ts'
@@ -20,6 +21,8 @@ import { installation, nowOf, scopeOf, type SnapshotParts, snapshotQueue, wakeSn
 import { tooMany } from './schedule.ts'
 import * as store from './store.ts'
 
+/** etcd's largest database (`--quota-backend-bytes`), with its checksum. */
+const largestEtcd = 8 * 1024 ** 3 + 32
 const mostAttempts = 4
 /** Interrupted attempts count as well, so that a snapshot that crashes the process is not tried for ever. */
 const mostInterrupted = 12
@@ -106,7 +109,7 @@ export function taking(parts: SnapshotParts): Reconciler {
           version: null,
           stored: await imported(
             row,
-            () => put(to.get(row.source_key!, signal)),
+            () => put(to.get(row.source_key!, signal, largestEtcd)),
             () => file!.version,
           ),
         }

@@ -7,7 +7,7 @@ import { mkdir, open, readFile, realpath, rename, rm, unlink } from 'node:fs/pro
 import path from 'node:path'
 import { whyRefused } from '../../refusal.ts'
 import { syncFolder, writeDurably } from '../../vault/durable.ts'
-import { demandKey, type ObjectStore, StoreError } from './object-store.ts'
+import { demandKey, largestFile, type ObjectStore, StoreError } from './object-store.ts'
 
 const marker = 'steelyard-store'
 
@@ -93,12 +93,18 @@ export function folderStore(folder: string, id: string): ObjectStore {
       }
     },
 
-    async *get(key, signal) {
+    async *get(key, signal, most = largestFile) {
       await demandMarker()
       try {
-        for await (const piece of createReadStream(fileOf(key), { signal, highWaterMark: 1024 * 1024 })) yield piece as Buffer
+        let read = 0
+        for await (const piece of createReadStream(fileOf(key), { signal, highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
+          read += piece.length
+          if (read > most) throw new StoreError(`${fileOf(key)} is longer than the ${most} bytes that it can have`)
+          yield piece
+        }
       } catch (error) {
         if (signal.aborted) throw signal.reason
+        if (error instanceof StoreError) throw error
         const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
         throw isMissing
           ? new StoreError(`The store has no file ${fileOf(key)}`, { kind: 'missing', cause: error })

@@ -11,11 +11,15 @@ export class StoreError extends Refusal {
   }
 }
 
+/** Maximum bytes of a file: what an upload of 10,000 parts can have. The service of a store may send bytes without end. */
+export const largestFile = 160 * 1024 ** 3
+
 /** Files by key. A key consists of letters, digits, dots, hyphens and underscores, with slashes between. Every function throws only StoreError. */
 export interface ObjectStore {
   /** Writes a whole file, or nothing. Replaces an existing file of this key. Resolves to the number of bytes. */
   put(key: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
-  get(key: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined>
+  /** @param most maximum number of bytes; a longer file is an error. Default: `largestFile` */
+  get(key: string, signal: AbortSignal, most?: number): AsyncGenerator<Uint8Array, void, undefined>
   /** Removes a file and the remains of an interrupted `put`. A missing file is no error. */
   remove(key: string, signal: AbortSignal): Promise<void>
 }

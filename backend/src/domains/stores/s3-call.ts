@@ -31,9 +31,14 @@ export interface S3Question {
 
 /** Time limit in ms of a connection on which no byte arrives. */
 const idleMs = 60_000
+/** Time limit in ms until the head of a response: a part of 16 MiB has to be sent before. A service that sends a byte now and then keeps no call for longer. */
+const headMs = 600_000
+/** Time limit in ms of a response that is a text. */
+const textMs = 60_000
 const tries = 4
 const pauseMs = 300
-const longestText = 1024 * 1024
+/** The longest are lists of unfinished uploads, of which a service sends at most 1,000. */
+const longestText = 512 * 1024
 const emptyHash = createHash('sha256').digest('hex')
 const passing = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 
@@ -66,10 +71,15 @@ const meanings: Readonly<Record<string, string>> = {
 export async function textOf(answer: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   let length = 0
-  for await (const part of answer as AsyncIterable<Buffer>) {
-    length += part.length
-    if (length > longestText) throw new StoreError('The store sent an invalid response: too long')
-    parts.push(part)
+  const timer = setTimeout(() => answer.destroy(new StoreError(`The store did not send its response within ${textMs / 1000} s`)), textMs)
+  try {
+    for await (const part of answer as AsyncIterable<Buffer>) {
+      length += part.length
+      if (length > longestText) throw new StoreError('The store sent an invalid response: too long')
+      parts.push(part)
+    }
+  } finally {
+    clearTimeout(timer)
   }
   return Buffer.concat(parts).toString('utf8')
 }
@@ -131,9 +141,12 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
     const headers = { ...Object.fromEntries(signed.headers), 'content-length': String(body?.byteLength ?? 0) }
     const options = { method, headers, agent, signal, lookup: policy.lookup(isEncrypted), timeout: idleMs }
     return new Promise((resolve, reject) => {
+      const late = () => request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' }))
+      const timer = setTimeout(late, headMs)
       const request = (isEncrypted ? requestHttps : requestHttp)(url, options, resolve)
-      request.on('timeout', () => request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' })))
+      request.on('timeout', late)
       request.on('error', reject)
+      for (const end of ['response', 'close']) request.once(end, () => clearTimeout(timer))
       request.end(body)
     })
   }

@@ -1,7 +1,7 @@
 /** A store in a bucket of an S3-compatible service. Large files are uploaded in parts, so that only one part is in memory at a time. */
 import { setImmediate } from 'node:timers/promises'
 import type { EndpointPolicy } from './endpoint.ts'
-import { demandKey, type ObjectStore, StoreError } from './object-store.ts'
+import { demandKey, largestFile, type ObjectStore, StoreError } from './object-store.ts'
 import { allTagged, s3Calls, type S3Settings, textOf } from './s3-call.ts'
 
 /** Bytes of a part. S3 takes parts of at least 5 MiB and at most 10,000 of them: 160 GiB, far more than etcd's largest database. */
@@ -84,13 +84,15 @@ export function s3Store(settings: S3Settings, policy: EndpointPolicy): ObjectSto
       return bytes.length
     },
 
-    async *get(key, signal) {
+    async *get(key, signal, most = largestFile) {
       const answer = await calls.ask({ method: 'GET', key: demandKey(key) }, signal)
       const length = Number(answer.headers['content-length'] ?? NaN)
       let read = 0
       try {
+        if (length > most) throw new StoreError(`${calls.place} announces ${length} bytes, more than the ${most} that ${key} can have`)
         for await (const piece of answer as AsyncIterable<Buffer>) {
           read += piece.length
+          if (read > most) throw new StoreError(`${calls.place} sent more than the ${most} bytes that ${key} can have`)
           yield piece
         }
       } catch (error) {

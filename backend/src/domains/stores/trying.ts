@@ -18,7 +18,7 @@ export const tryOut = async (on: ObjectStore, signal: AbortSignal): Promise<void
       })(),
       within,
     )
-    const read = Buffer.concat(await Array.fromAsync(on.get(key, within)))
+    const read = Buffer.concat(await Array.fromAsync(on.get(key, within, bytes.length)))
     if (!read.equals(bytes)) throw new StoreError('The file in the store is not the one that was written')
     await on.remove(key, within)
   } catch (error) {

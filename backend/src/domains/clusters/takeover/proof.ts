@@ -1,73 +1,28 @@
-/** Parses the proof of ownership of a cluster, before any machine is contacted. */
-import type { clusterImportPreview } from '#contract/clusters/takeover.ts'
-import { Problem } from '#contract/errors.ts'
-import type { Input } from '#contract/operation.ts'
-import { readKubeconfig, readTalosconfig } from '#talos/access/access.ts'
-import { ConfigError } from '#talos/config/tree.ts'
+/** Reads the proof of ownership of a cluster, before any machine is contacted. */
 import { mintTalosClient } from '#talos/pki/certificates.ts'
-import { readSecrets, type SecretsBundle, secretsOfControlPlane } from '#talos/secrets/bundle.ts'
+import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import type { For, Reader } from '../../../reading/reader.ts'
+import { type Handed, invalid } from './proof-files.ts'
 
-type Handed = Partial<Pick<Input<typeof clusterImportPreview>['body'], 'secrets' | 'talosconfig' | 'kubeconfig'>>
 export type Proof = Awaited<ReturnType<typeof readProof>>
 
 const lifetimeMs = 3_600_000
-const invalid = (field: string, sentence: string) => new Problem('invalid', sentence, { [field]: sentence })
-
-/** Converts a parser's error to a Problem. Parser errors never contain secrets. */
-function read<T>(field: string, act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    const why = error instanceof ConfigError ? (error.problems[0]?.message ?? 'it cannot be read') : error instanceof Error ? error.message : String(error)
-    throw invalid(field, why.split('\n', 1)[0]!.slice(0, 200))
-  }
-}
-
-/** Kinds of files by their distinctive top-level keys, to recognise mixed-up files. */
-const marks: readonly (readonly [string, RegExp])[] = [
-  // Listed before the talosconfig, because a kubeconfig has contexts too.
-  ['a kubeconfig', /^kind:[ \t]*Config[ \t]*$/m],
-  ['a talosconfig', /^contexts:[ \t]*$/m],
-  ['a secrets bundle', /^(?:trustdinfo|certs):/m],
-  ['a machine configuration', /^machine:/m],
-]
-const wanted = { secrets: 'a secrets bundle', talosconfig: 'a talosconfig', kubeconfig: 'a kubeconfig' } as const
-
-/** Refuses a file of another kind and names that kind. @throws Problem `invalid` */
-function demandKind(field: keyof typeof wanted, text: string): void {
-  const found = marks.find(([, mark]) => mark.test(text))?.[0]
-  if (found !== undefined && found !== wanted[field]) throw invalid(field, `This is ${found}, not ${wanted[field]}`)
-}
 
 /**
  * Parses the files. Returns `bundle` (null without a secrets file; the secrets are then read from a control plane), `credentials` and `endpoints` for Talos,
  * and `kubernetesCa` (the kubeconfig's authority as PEM, or null). @throws Problem `invalid` with the field
  */
-export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, now: Date) {
-  for (const [field, text] of Object.entries({ secrets, talosconfig, kubeconfig })) if (text !== undefined) demandKind(field as keyof typeof wanted, text)
-  const kubernetesCa = kubeconfig === undefined ? null : read('kubeconfig', () => readKubeconfig(kubeconfig)).ca
-  if (secrets !== undefined) {
-    const bundle = read('secrets', () => readSecrets(secrets))
+export async function readProof(read: Reader, who: For, { secrets, talosconfig, kubeconfig }: Handed, now: Date) {
+  const { bundle, access, kubernetesCa } = await read(who, 'proof', { secrets, talosconfig, kubeconfig })
+  if (bundle !== null) {
     const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs, now }).catch(() => {
       throw invalid('secrets', 'Secrets: the key of the Talos certificate authority (certs.os) does not match the certificate')
     })
     return { bundle, credentials, endpoints: [], kubernetesCa }
   }
-  const { ca, crt, key, endpoints } = read('talosconfig', () => readTalosconfig(talosconfig ?? ''))
+  const { ca, crt, key, endpoints } = access
   return { bundle: null, credentials: { ca, crt, key }, endpoints, kubernetesCa }
 }
-
-/** The bundle in a control plane's configuration. @throws Problem `invalid` */
-export const bundleOf = (config: string, name: string): SecretsBundle =>
-  read('talosconfig', () => {
-    try {
-      return secretsOfControlPlane(config)
-    } catch (error) {
-      throw new Error(`The configuration of ${name} does not contain all secrets of its cluster. ${error instanceof Error ? error.message : ''}`.trim(), {
-        cause: error,
-      })
-    }
-  })
 
 const encryptionKeys = ({ secrets }: SecretsBundle): string => `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
 

@@ -4,10 +4,10 @@ import { Problem } from '#contract/errors.ts'
 import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
 import type { Input } from '#contract/operation.ts'
 import { hasEnded } from '#contract/operations.ts'
-import { withSecretsOf } from '#talos/config/compare.ts'
 import { mintTalosClient } from '#talos/pki/certificates.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
+import { sentBy } from '../../../reading/reader.ts'
 import { type Found, readFound } from '../../patches/drift/found.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
 import { clusterQueue, type ClusterParts, demandCluster, factsOf } from '../parts.ts'
@@ -35,7 +35,7 @@ export async function importSecrets(
   if (before === null || row.ready_at === null || row.wanted !== 'ready') throw new Problem('cluster_not_ready', `${row.name} is not ready yet`)
   const operation = row.operation_id === null ? undefined : await parts.operations.read(db, row.operation_id)
   if (operation && !hasEnded(operation)) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
-  const proof = await readProof(handed, new Date(clock.now()))
+  const proof = await readProof(parts.read, { caller }, handed, new Date(clock.now()))
   const members = (await store.members(db, clusterId)).filter(store.isWanted)
   const facts = await factsOf(parts, db, members)
   const addressOf = (nodeId: string) => facts.find((f) => f.id === nodeId)!.address
@@ -43,7 +43,7 @@ export async function importSecrets(
 
   const controlPlanes = members.filter((m) => m.role === 'control_plane').map((m) => addressOf(m.node_id))
   const first = await firstAnswer(parts, controlPlanes, proof, signal)
-  const bundle = demandSameCluster(proof, first.told, first.address)
+  const bundle = await demandSameCluster(parts, proof, first.told, first.address)
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
   if (bundle.cluster.id !== before.cluster.id) {
     const sentence = `These secrets belong to another cluster, not to ${row.name}: the cluster ids differ`
@@ -71,8 +71,9 @@ export async function importSecrets(
       const holds = found.get(m.node_id)
       const configs = await kept.configs(tx, clusterId, m.node_id)
       if (!holds || !configs) continue
-      await kept.keep(tx, clusterId, m.node_id, withSecretsOf(configs.held.yaml, holds.stored))
-      await kept.rebase(tx, clusterId, m.node_id, (base) => withSecretsOf(base, holds.stored))
+      const withSecrets = (config: string) => parts.read(sentBy(addressOf(m.node_id)), 'withSecrets', config, holds.stored)
+      await kept.keep(tx, clusterId, m.node_id, await withSecrets(configs.held.yaml))
+      await kept.rebase(tx, clusterId, m.node_id, withSecrets)
       // The configuration is only stored; it is sent with the next patch.
       await renderAgain(parts, tx, clusterId, m.node_id)
     }

@@ -2,20 +2,21 @@
 import { createHash } from 'node:crypto'
 import { endpointHost } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
-import { type TalosClient } from '#talos/client/client.ts'
+import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readIdentity } from '#talos/client/inventory.ts'
-import { imagesOf } from '#talos/config/compare.ts'
-import { at, ConfigError, type MapNode, readDocuments, textAt } from '#talos/config/tree.ts'
+import { ConfigError } from '#talos/config/tree.ts'
 import { type Credentials, mintKubernetesClient } from '#talos/pki/certificates.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readEverything } from '../../../talos-fleet/reading.ts'
 import { readFound } from '../../patches/drift/found.ts'
+import { sentBy } from '../../../reading/reader.ts'
 import { kubernetes, KubernetesError, type KubernetesNode } from '../../../kubernetes/client.ts'
 import type { ClusterParts } from '../parts.ts'
-import { bundleOf, differences, type Proof } from './proof.ts'
+import { differences, type Proof } from './proof.ts'
+import { invalid } from './proof-files.ts'
 
-type Told = Awaited<ReturnType<typeof tellAll>>
+type Told = Awaited<ReturnType<typeof tell>>
 
 export interface SurveyedMachine {
   /** Node name in Kubernetes. */
@@ -30,37 +31,13 @@ export interface SurveyedMachine {
 
 export type Survey = Awaited<ReturnType<typeof survey>>
 
-type SurveyParts = Pick<ClusterParts, 'servers' | 'dial' | 'clock'>
+type SurveyParts = Pick<ClusterParts, 'servers' | 'dial' | 'clock' | 'read'>
 
 const apidPort = 50_000
 const deadlineMs = 8_000
 const wholeMs = 60_000
 const atOnce = 8
 const ownLifetimeMs = 3_600_000
-
-const invalid = (field: string, sentence: string) => new Problem('invalid', sentence, { [field]: sentence })
-
-const mainOf = (config: string): MapNode | undefined => {
-  try {
-    return readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined
-    throw error
-  }
-}
-
-const firstOf = (main: MapNode | undefined, ...path: string[]): string | undefined => {
-  const list = at(main, ...path)
-  return list?.is === 'list' ? textAt(list.items[0]) : undefined
-}
-
-/** Virtual addresses of the control planes. */
-function virtualAddresses(config: string): string[] {
-  const roots = readDocuments(config, 'machine')
-  const documents = roots.filter((root) => textAt(root, 'kind') === 'Layer2VIPConfig').flatMap((root) => textAt(root, 'name') ?? [])
-  const links = at(mainOf(config), 'machine', 'network', 'interfaces')
-  return [...documents, ...(links?.is === 'list' ? links.items.flatMap((link) => textAt(link, 'vip', 'ip') ?? []) : [])]
-}
 
 /**
  * Runs one or more calls over a machine's API with the cluster's own credentials.
@@ -97,17 +74,27 @@ export async function askAt<T>(
   }
 }
 
-export const tellAll = async (client: TalosClient) => {
-  const [identity, reading, config] = await Promise.all([readIdentity(client), readEverything(client), readFound(client)])
-  const role = textAt(mainOf(config.stored), 'machine', 'type') === 'worker' ? ('worker' as const) : ('control_plane' as const)
-  return { identity, reading, config, role, images: imagesOf(config.stored) }
+/** Everything that a takeover needs to know of the machine at an address. @throws Problem as `askAt`, and if its configuration can't be read */
+async function tell(parts: Pick<SurveyParts, 'servers' | 'read'>, address: string, proof: Proof, signal: AbortSignal) {
+  const [identity, reading, config] = await askAt(
+    parts,
+    address,
+    proof,
+    (client) => Promise.all([readIdentity(client), readEverything(client), readFound(client)]),
+    signal,
+  )
+  const told = await parts.read(sentBy(address), 'told', config.stored).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error
+    throw invalid('addresses', `The configuration of the machine at ${address} can't be read: ${error.problems[0]?.message ?? 'it is not YAML'}`)
+  })
+  return { identity, reading, config, ...told }
 }
 
 /** Checks that a bundle belongs to the cluster. @throws Problem `invalid` */
-export function demandSameCluster(proof: Proof, told: Told, address: string): SecretsBundle {
+export async function demandSameCluster({ read }: Pick<SurveyParts, 'read'>, proof: Proof, told: Told, address: string): Promise<SecretsBundle> {
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
   if (told.role === 'worker') throw invalid('addresses', `The machine at ${address} is a worker: give the address of a control plane`)
-  const own = bundleOf(told.config.stored, `the machine at ${address}`)
+  const own = await read(sentBy(address), 'bundle', told.config.stored, `the machine at ${address}`)
   if (proof.bundle !== null) {
     const other = differences(proof.bundle, own)
     if (proof.bundle.cluster.id !== own.cluster.id)
@@ -125,11 +112,11 @@ export function demandSameCluster(proof: Proof, told: Told, address: string): Se
 }
 
 /** The first address that answers. @throws Problem */
-export async function firstAnswer(parts: Pick<SurveyParts, 'servers'>, addresses: readonly string[], proof: Proof, signal: AbortSignal) {
+export async function firstAnswer(parts: Pick<SurveyParts, 'servers' | 'read'>, addresses: readonly string[], proof: Proof, signal: AbortSignal) {
   let last: Problem | undefined
   for (const address of addresses) {
     try {
-      return { address, told: await askAt(parts, address, proof, tellAll, signal) }
+      return { address, told: await tell(parts, address, proof, signal) }
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'server_unreachable') throw error
       last = error
@@ -145,7 +132,7 @@ async function machinesOf(
   first: Awaited<ReturnType<typeof firstAnswer>>,
   signal: AbortSignal,
 ): Promise<SurveyedMachine[]> {
-  const api = kubernetes([{ name: first.address, address: first.address }], credentials, parts.dial)
+  const api = kubernetes([{ name: first.address, address: first.address }], credentials, parts)
   const nodes = await api.nodes(signal).catch((error: unknown) => {
     if (error instanceof KubernetesError) throw new Problem('server_unreachable', `The Kubernetes API of the cluster does not answer: ${error.message}`)
     throw error
@@ -158,7 +145,7 @@ async function machinesOf(
     const [address] = node.addresses
     if (address === undefined) return { name, node, address: null, told: null, problem: 'Kubernetes has no address of this node' }
     try {
-      return { name, node, address, told: await askAt(parts, address, proof, tellAll, signal), problem: null }
+      return { name, node, address, told: await tell(parts, address, proof, signal), problem: null }
     } catch (error) {
       if (error instanceof Problem) return { name, node, address, told: null, problem: error.message }
       throw error
@@ -188,22 +175,21 @@ export async function survey(parts: SurveyParts, proof: Proof, asked: readonly s
   }
   const dialled = addresses.filter((address) => !refused.some((r) => r.address === address))
   const first = await firstAnswer(parts, dialled, proof, signal)
-  const bundle = demandSameCluster(proof, first.told, first.address)
+  const bundle = await demandSameCluster(parts, proof, first.told, first.address)
   const now = new Date(parts.clock.now())
   const admin = await mintKubernetesClient(bundle, { commonName: 'steelyard', organizations: ['system:masters'], lifetimeMs: ownLifetimeMs, now })
   const machines = await machinesOf(parts, admin, proof, first, signal)
   if (!machines.some((m) => m.told?.identity.uuid === first.told.identity.uuid))
     throw invalid('addresses', `Kubernetes has no node at ${first.address}: the machine there is no member of the cluster yet`)
-  const main = mainOf(first.told.config.stored)
-  const endpoint = textAt(main, 'cluster', 'controlPlane', 'endpoint') ?? ''
+  const { endpoint, clusterName, virtualAddresses, podCidr, serviceCidr } = first.told
   const what = machines.map((m) => [m.name, m.address, m.told?.identity.uuid, m.told?.identity.serial, m.told?.role])
   return {
     bundle,
-    clusterName: textAt(main, 'cluster', 'clusterName') ?? '',
+    clusterName,
     endpoint,
-    virtualIp: virtualAddresses(first.told.config.stored).includes(endpointHost(endpoint)),
-    podCidr: firstOf(main, 'cluster', 'network', 'podSubnets') ?? '',
-    serviceCidr: firstOf(main, 'cluster', 'network', 'serviceSubnets') ?? '',
+    virtualIp: virtualAddresses.includes(endpointHost(endpoint)),
+    podCidr,
+    serviceCidr,
     machines,
     seen: createHash('sha256')
       .update(JSON.stringify([bundle.cluster.id, endpoint, what]))

@@ -12,6 +12,7 @@ import { counted } from '#contract/words.ts'
 import { supportedMinor } from '#talos/versions.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
+import type { For } from '../../../reading/reader.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
 import type { ServerFacts } from '../../servers/present.ts'
 import { certificateQueue } from '../change/rotate/certificate-watch.ts'
@@ -60,10 +61,10 @@ function problemOf(m: SurveyedMachine, facts: readonly ServerFacts[], datacenter
   return supportedMinor(version) === undefined ? `It runs Talos ${version}, which Steelyard does not support` : null
 }
 
-async function look(parts: ClusterParts, asked: Asked): Promise<Looked> {
+async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked> {
   const { db } = parts
   if (!(await parts.datacenters.find(db, asked.datacenter_id))) throw new Problem('not_found', 'There is no such datacenter')
-  const proof = await readProof(asked, new Date(parts.clock.now()))
+  const proof = await readProof(parts.read, who, asked, new Date(parts.clock.now()))
   const found = await survey(parts, proof, asked.addresses)
   const { machines } = found
   const facts = await parts.servers.among(db, {
@@ -223,7 +224,7 @@ async function take(
 }
 
 /** What a takeover would do, and what prevents it. @throws Problem */
-export const previewTakeover = async (parts: ClusterParts, asked: Asked): Promise<Takeover> => (await look(parts, asked)).takeover
+export const previewTakeover = async (parts: ClusterParts, who: For, asked: Asked): Promise<Takeover> => (await look(parts, who, asked)).takeover
 
 /** Takes over the cluster. `seen`: digest of the survey that the user was shown. @throws Problem */
 export async function takeOver(
@@ -231,7 +232,7 @@ export async function takeOver(
   caller: Caller,
   { seen, ...asked }: Input<typeof clusterImport>['body'],
 ): Promise<{ cluster: Cluster; operation: Operation }> {
-  const looked = await look(parts, asked)
+  const looked = await look(parts, { caller }, asked)
   if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it again')
   refuse(looked.takeover)
   try {

@@ -7,14 +7,14 @@ import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift
 import { Problem } from '#contract/errors.ts'
 import { patchLimits } from '#contract/patches.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { imagesOf } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { inTransaction, type Tx } from '../../../db/db.ts'
 import { type Caller, callerName, system } from '../../../http/caller.ts'
+import { sentBy } from '../../../reading/reader.ts'
 import type { ServerFacts } from '../../servers/present.ts'
 import type { KeptConfigs } from '../../clusters/outside.ts'
 import { configuringQueue, credentialsLifetimeMs } from '../configuring.ts'
-import { ours, type PatchCore, type PatchPlatform } from '../reading.ts'
+import { type PatchCore, type PatchPlatform } from '../reading.ts'
 import { audited } from '../store.ts'
 import type { Difference } from './difference.ts'
 import { type Found, readFound } from './found.ts'
@@ -38,18 +38,20 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     return server.cluster
   }
 
-  const differs = async (configs: KeptConfigs, found: Found, talosVersion: string): Promise<Difference> => {
+  const differs = async (configs: KeptConfigs, found: Found, { id, talos_version }: ServerFacts): Promise<Difference> => {
+    const from = sentBy(id)
+    const talosVersion = talos_version ?? 'v1.13.0'
     const { held, before, newest } = configs
     const { active, stored } = found
-    const now = await read(ours, 'difference', held.yaml, active, talosVersion)
-    const next = stored === active ? now : await read(ours, 'difference', held.yaml, stored, talosVersion)
+    const now = await read(from, 'difference', held.yaml, active, talosVersion)
+    const next = stored === active ? now : await read(from, 'difference', held.yaml, stored, talosVersion)
     if (now.same && next.same) return next
     // The configuration was sent a moment ago and the machine is restarting: it still runs with the previous one.
     const isRestarting = next.same && before !== null && held.held_at !== null && clock.now() - held.held_at.getTime() < restartsWithinMs
-    if (isRestarting && (await read(ours, 'difference', before.yaml, active, talosVersion)).same) return next
+    if (isRestarting && (await read(from, 'difference', before.yaml, active, talosVersion)).same) return next
     // The newest configuration was sent, but the response was lost.
     if (newest.generation > held.generation && stored === active) {
-      const sent = await read(ours, 'difference', newest.yaml, active, talosVersion)
+      const sent = await read(from, 'difference', newest.yaml, active, talosVersion)
       if (sent.same) return sent
     }
     return next.same ? now : next
@@ -60,7 +62,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     const cluster = server.cluster!
     const target = { kind: 'server', id: server.id, name: server.name }
     // `images` is null if others have changed the images back. If images were adopted before, the current ones are adopted then too.
-    const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
+    const now = images ?? (same && configs.images !== null ? await read(sentBy(server.id), 'images', found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
     const { drift } = await servers.get(server.id)
     // The usual case: nothing is new, so no row is locked.
@@ -86,7 +88,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
     const configs = await outside.configs(db, cluster.id, server.id)
     if (!configs) return null
     const found = await readFound(client)
-    return { ...(await differs(configs, found, server.talos_version ?? 'v1.13.0')), found, configs }
+    return { ...(await differs(configs, found, server)), found, configs }
   }
 
   const look = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
@@ -221,7 +223,7 @@ export function drifts({ db, clock, record, engine, servers, access }: PatchPlat
         if (!rendered) return
         // The machine already has the rendered configuration. If a patch was saved meanwhile, the reconciler sends the new configuration.
         const { newest } = (await outside.configs(tx, clusterId, nodeId))!
-        const isHeld = (await read(ours, 'difference', rendered.yaml, judged.found.stored, server.talos_version ?? 'v1.13.0')).same
+        const isHeld = (await read(sentBy(server.id), 'difference', rendered.yaml, judged.found.stored, server.talos_version ?? 'v1.13.0')).same
         if (isHeld) await outside.noteHeld(tx, clusterId, nodeId, newest.generation)
         else await engine.wake(tx, configuringQueue, nodeId)
       })

@@ -14,7 +14,7 @@ import { type Claims, emailOf, hasGroups, isSubject, mergedClaims } from './clai
 const library = () => import('openid-client')
 
 const timeoutSeconds = 10
-const mostBytes = 512 * 1024
+const mostBytes = 256 * 1024
 /** How far the provider's clock may be ahead. */
 const aheadMs = 60_000
 /** The provider's metadata is read again after this time. */

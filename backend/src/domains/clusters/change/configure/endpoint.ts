@@ -6,10 +6,9 @@ import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { type Check, endpointHost } from '#contract/clusters/clusters.ts'
 import { parseCidr } from '#contract/network/addresses.ts'
-import { withValues } from '#talos/config/compare.ts'
-import { at, readDocuments, textAt } from '#talos/config/tree.ts'
 import type { Tx } from '../../../../db/db.ts'
 import { system } from '../../../../http/caller.ts'
+import { ours } from '../../../../reading/reader.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
 import { endpointUrl, judgeEndpoint } from '../../create/check.ts'
 import { outside } from '../../outside.ts'
@@ -114,14 +113,18 @@ const isAdopted = async ({ parts, state }: Pick<ChangeView, 'parts' | 'state'>, 
   (await store.base(parts.db, state.row.id, nodeId)) !== undefined
 
 /** Changes the own configuration of a server that was taken over. Other servers have none. */
-const changeOwn = (tx: Tx, { parts, state }: Turn, nodeId: string, values: (base: string) => Record<string, unknown>): Promise<void> =>
-  outside(parts).rebase(tx, state.row.id, nodeId, (base) => withValues(base, values(base)))
+const changeOwn = (
+  tx: Tx,
+  { parts, state }: Turn,
+  nodeId: string,
+  values: (base: string) => Promise<Record<string, unknown>> | Record<string, unknown>,
+): Promise<void> => outside(parts).rebase(tx, state.row.id, nodeId, async (base) => parts.read(ours, 'withValues', base, await values(base)))
 
 /** The names in the certificate of the API server, with those of both endpoints. */
-function namesWith(base: string, { row }: store.State, change: Change): string[] {
-  const main = readDocuments(base, '').find((root) => at(root, 'cluster') !== undefined)
-  const list = at(main, 'cluster', 'apiServer', 'certSANs')
-  const before = list?.is === 'list' ? list.items.flatMap((item) => textAt(item) ?? []) : []
+async function namesWith(base: string, { parts, state: { row }, change }: Turn): Promise<string[]> {
+  const path = 'cluster.apiServer.certSANs'
+  const found = (await parts.read(ours, 'values', base, [path]))[path]
+  const before = Array.isArray(found) ? found : []
   const endpoints = [row.endpoint, row.other_endpoint, change.endpoint].flatMap((url) => (url === null ? [] : endpointHost(url)))
   return [...new Set([...before, ...endpoints])]
 }
@@ -134,14 +137,8 @@ async function send(turn: Turn, nodeId: string, before: (tx: Tx) => Promise<unkn
     await before(tx)
     return parts.patches.rolling.prepare(tx, state.row.id, nodeId)
   })
-  const named =
-    rendered &&
-    textAt(
-      readDocuments(rendered.yaml, '').find((root) => at(root, 'cluster') !== undefined),
-      'cluster',
-      'controlPlane',
-      'endpoint',
-    )
+  const path = 'cluster.controlPlane.endpoint'
+  const named = rendered && (await parts.read(ours, 'values', rendered.yaml, [path]))[path]
   if (wanted !== undefined && named !== wanted) return { failed: `A patch of ${name} sets the endpoint: remove that from the patch first` }
   const sent = await parts.patches.rolling.deliver(turn.job, nodeId, { mayReboot: false })
   const problem = notHeld(sent, name)
@@ -224,9 +221,7 @@ export const endpoint: ChangeKind<Change> = {
 
   steps: {
     names: (turn, { nodeId }: StepAt) =>
-      sendToControlPlane(turn, nodeId!, (tx) =>
-        changeOwn(tx, turn, nodeId!, (base) => ({ 'cluster.apiServer.certSANs': namesWith(base, turn.state, turn.change) })),
-      ),
+      sendToControlPlane(turn, nodeId!, (tx) => changeOwn(tx, turn, nodeId!, async (base) => ({ 'cluster.apiServer.certSANs': await namesWith(base, turn) }))),
     async reach(turn): Promise<StepResult> {
       const host = endpointHost(turn.change.endpoint)
       const found = await reach(turn.parts, turn.state.row.id, host, turn.job.signal)

@@ -2,10 +2,10 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { messageOf } from '#talos/client/client.ts'
-import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import type { MachineImages } from '#talos/config/compare.ts'
 import { resources } from '#talos/client/resources.ts'
-import { readDocuments, textAt } from '#talos/config/tree.ts'
 import type { Db, Tx } from '../../../../db/db.ts'
+import { ours } from '../../../../reading/reader.ts'
 import { isRecord, KubernetesError, printable } from '../../../../kubernetes/client.ts'
 import { controlPlanesOf, nodePath } from '../../kubernetes.ts'
 import type { CoreParts } from '../../parts.ts'
@@ -25,9 +25,14 @@ const hangsMs = 3 * 60_000
 const hangs = ({ job }: Turn, { step }: StepAt): boolean => waitedMs(job, step) > hangsMs
 
 /** The images that the newest configuration of a server names; null if it has none. */
-export async function imagesNow({ secrets }: Pick<CoreParts, 'secrets'>, on: Db | Tx, clusterId: string, nodeId: string): Promise<MachineImages | null> {
+export async function imagesNow(
+  { secrets, read }: Pick<CoreParts, 'secrets' | 'read'>,
+  on: Db | Tx,
+  clusterId: string,
+  nodeId: string,
+): Promise<MachineImages | null> {
   const newest = await store.newestConfig(on, clusterId, nodeId)
-  return newest ? imagesOf(await secrets.openConfig(on, clusterId, newest.sealed)) : null
+  return newest ? read(ours, 'images', await secrets.openConfig(on, clusterId, newest.sealed)) : null
 }
 
 /** Makes the newest configuration of the server name the new image. Returns why that is impossible, or null. */
@@ -42,7 +47,9 @@ const setImage = (turn: Turn, nodeId: string, program: Program): Promise<string 
     const images = JSON.stringify({ ...now, [program]: image })
     await store.updateMember(tx, state.row.id, nodeId, { images })
     const rendered = await parts.patches.rolling.prepare(tx, state.row.id, nodeId)
-    return rendered && imagesOf(rendered.yaml)[program] === image ? null : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
+    return rendered && (await parts.read(ours, 'images', rendered.yaml))[program] === image
+      ? null
+      : `A patch of ${name} sets its image of ${program}: remove that from the patch first`
   })
 
 /** Sends the configuration with the new image. Returns null once the machine has it. */
@@ -60,8 +67,9 @@ async function proxyImage({ parts, state }: Turn): Promise<string | undefined | 
   const newest = controlPlane && (await store.newestConfig(parts.db, state.row.id, controlPlane.node_id))
   if (!newest) return null
   const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
-  const isDisabled = readDocuments(config, '').some((root) => textAt(root, 'cluster', 'proxy', 'disabled') === 'true')
-  return isDisabled ? null : imagesOf(config).proxy
+  const path = 'cluster.proxy.disabled'
+  const isDisabled = (await parts.read(ours, 'values', config, [path]))[path] === 'true'
+  return isDisabled ? null : (await parts.read(ours, 'images', config)).proxy
 }
 
 /** The images that a server will run, and what runs them: Talos itself (the kubelet), or Kubernetes. */

@@ -5,10 +5,10 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { changeTable } from '#contract/clusters/changes/table.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
-import { removedIn } from '#talos/kubernetes-removals.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { Problem } from '#contract/errors.ts'
 import { system } from '../../../../http/caller.ts'
+import { ours } from '../../../../reading/reader.ts'
 import { controlPlanesOf, kubernetesOf } from '../../kubernetes.ts'
 import { versionOf } from '../../outside.ts'
 import { updateCluster } from '../../parts.ts'
@@ -37,7 +37,7 @@ async function configurationProblems(view: ChangeView, members: readonly store.M
     const newest = await store.newestConfig(parts.db, state.row.id, m.node_id)
     if (!newest) continue
     const config = await parts.secrets.openConfig(parts.db, state.row.id, newest.sealed)
-    removed.push(...removedIn(config, minorOf(version)).map((one) => `${m.name}: ${one}`))
+    removed.push(...(await parts.read(ours, 'removed', config, minorOf(version))).map((one) => `${m.name}: ${one}`))
     const now = await imagesNow(parts, parts.db, state.row.id, m.node_id)
     for (const program of ['kubelet', ...(m.role === 'control_plane' ? (['apiServer', 'controllerManager', 'scheduler', 'proxy'] as const) : [])] as const)
       if (imageFor(program, now?.[program], version) === null) images.push(`${m.name}: ${now![program]}`)

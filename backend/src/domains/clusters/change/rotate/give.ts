@@ -1,8 +1,8 @@
 /** Sends one server its current configuration with the secrets of a step. Safe to repeat after a crash: the machine is read before anything is sent. */
 import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { compareConfigs } from '#talos/config/compare.ts'
-import { type Form, inForm } from '#talos/secrets/rotation.ts'
+import type { Form } from '#talos/secrets/rotation.ts'
+import { sentBy } from '../../../../reading/reader.ts'
 import { readFound } from '../../../patches/drift/found.ts'
 import { outside } from '../../outside.ts'
 import { storeConfig } from '../../render.ts'
@@ -13,8 +13,6 @@ import type { OpenRotation } from '../../secrets.ts'
 
 const applyDeadlineMs = 60_000
 
-const isSame = (one: string, other: string): boolean => compareConfigs(one, other).same
-
 /** @throws TalosError; Problem server_unreachable */
 export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.MemberRow, step: ServerStep): Promise<StepResult> {
   const { parts } = turn
@@ -23,7 +21,10 @@ export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.Me
   const isControlPlane = m.role === 'control_plane'
   const { form, later } = formsOf(rotation.what, step)
   const { stored: found, active } = await talos(turn, nodeId, readFound)
-  const wanted = inForm(found, isControlPlane, rotation, form)
+  const from = sentBy(name)
+  const inForm = (config: string, one: Form) => parts.read(from, 'form', config, isControlPlane, rotation, one)
+  const isSame = async (one: string, other: string): Promise<boolean> => (await parts.read(from, 'same', one, [other]))[0]!
+  const wanted = await inForm(found, form)
   const configs = await kept.configs(parts.db, clusterId, nodeId)
   if (configs === null) return { failed: `Steelyard does not know which configuration ${name} should have` }
   const { newest, held } = configs
@@ -31,21 +32,24 @@ export async function give(turn: ChangeTurn, rotation: OpenRotation, m: store.Me
   const note = (generation: number, reached: Form) =>
     write(turn, async (tx) => {
       await kept.noteHeld(tx, clusterId, nodeId, generation)
-      await kept.rebase(tx, clusterId, nodeId, (base) => inForm(base, isControlPlane, rotation, reached))
+      await kept.rebase(tx, clusterId, nodeId, (base) => inForm(base, reached))
     })
 
-  const reached = [form, ...later].find((one) => isSame(found, inForm(found, isControlPlane, rotation, one)))
+  const forms = [form, ...later]
+  const texts: string[] = []
+  for (const one of forms) texts.push(await inForm(found, one))
+  const reached = forms[(await parts.read(from, 'same', found, texts)).indexOf(true)]
   if (reached !== undefined) {
     // The configuration was sent before a crash, or the server has it already.
-    if (isSame(newest.yaml, found)) await note(newest.generation, reached)
-    else if (!isSame(held.yaml, found)) return { failed: drifted(name) }
-    return isSame(active, found) ? 'done' : { waiting: `${name} restarts with its new secrets` }
+    if (await isSame(newest.yaml, found)) await note(newest.generation, reached)
+    else if (!(await isSame(held.yaml, found))) return { failed: drifted(name) }
+    return (await isSame(active, found)) ? 'done' : { waiting: `${name} restarts with its new secrets` }
   }
 
   let { generation } = newest
-  if (!isSame(newest.yaml, wanted)) {
-    if (!isSame(newest.yaml, found))
-      return isSame(held.yaml, found) ? { waiting: `${name} has not received its newest configuration yet` } : { failed: drifted(name) }
+  if (!(await isSame(newest.yaml, wanted))) {
+    if (!(await isSame(newest.yaml, found)))
+      return (await isSame(held.yaml, found)) ? { waiting: `${name} has not received its newest configuration yet` } : { failed: drifted(name) }
     generation = await write(turn, (tx) => storeConfig(parts, tx, clusterId, nodeId, wanted))
   }
   try {

@@ -6,9 +6,9 @@ import type { Check } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { compareConfigs } from '#talos/config/compare.ts'
 import { hasAcceptedList, rotatable, type Rotatable } from '#talos/secrets/rotation.ts'
 import { KubernetesError } from '../../../../kubernetes/client.ts'
+import { sentBy } from '../../../../reading/reader.ts'
 import { readFound } from '../../../patches/drift/found.ts'
 import { outside } from '../../outside.ts'
 import { joined, listed, noKnownDrift } from '../../sentences.ts'
@@ -118,7 +118,7 @@ async function ask(view: ChangeView, m: store.MemberRow): Promise<Asked> {
   try {
     const found = await talosOf(view, m.node_id, readFound)
     const configs = await outside(parts).configs(parts.db, state.row.id, m.node_id)
-    const isKnown = configs !== null && [configs.newest, configs.held].some((c) => compareConfigs(c.yaml, found.stored).same)
+    const isKnown = configs !== null && (await parts.read(sentBy(m.name), 'same', found.stored, [configs.newest.yaml, configs.held.yaml])).includes(true)
     return { m, problem: isKnown ? null : driftSentence.toLowerCase(), isDrift: !isKnown }
   } catch (error) {
     if (view.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error

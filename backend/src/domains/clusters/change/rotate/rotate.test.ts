@@ -16,6 +16,7 @@ import { type Credentials, mintKubernetesClient, mintTalosClient } from '#talos/
 import { readSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { inTransaction } from '../../../../db/db.ts'
 import { kubernetes } from '../../../../kubernetes/client.ts'
+import { reader } from '../../../../reading/reader.ts'
 import { openEscrow } from '../../../../testing/escrow.ts'
 import { readKeyFile } from '../../../../vault/key-file.ts'
 import { clusterWorld } from '../../testing/world.ts'
@@ -69,7 +70,7 @@ async function talosAnswers(node: Server, credentials: Credentials): Promise<str
 async function kubernetesAnswers(node: Server, bundle: SecretsBundle, ca = bundle.certs.k8s.crt): Promise<string> {
   const who = { commonName: 'somebody', organizations: ['system:masters'], lifetimeMs: hourMs, now: new Date() }
   const credentials = { ...(await mintKubernetesClient(bundle, who)), ca }
-  return kubernetes([{ name: node.name, address: addressOf(node) }], credentials, { check: () => ({ ok: true }) })
+  return kubernetes([{ name: node.name, address: addressOf(node) }], credentials, { dial: { check: () => ({ ok: true }) }, read: reader() })
     .nodes(AbortSignal.timeout(5_000))
     .then(
       () => 'ok',

@@ -79,7 +79,7 @@ async function byKubernetes(turn: ChangeTurn, rotation: OpenRotation, m: MemberR
       ...(await mintKubernetesClient(client, who)),
       ca: trusts === 'both' ? bothOf(rotation, 'kubernetes') : trusts.certs.k8s.crt,
     }
-    const api = kubernetes([target], credentials, parts.dial)
+    const api = kubernetes([target], credentials, parts)
     try {
       await api.readyz(target, job.signal)
       await api.nodes(job.signal)

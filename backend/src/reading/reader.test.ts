@@ -1,21 +1,19 @@
 import { expect, test } from 'vitest'
 import { masked } from '#talos/config/mask.ts'
-import { type Caller, system } from '../../http/caller.ts'
-import { checkBody } from './render.ts'
-import { maskText } from './masking.ts'
-import { reader } from './reader.ts'
-import { compose } from './render.ts'
+import { maskText } from '../domains/patches/masking.ts'
+import { checkBody, compose } from '../domains/patches/render.ts'
+import type { Caller } from '../http/caller.ts'
+import { type For, ours, reader, sentBy } from './reader.ts'
 
 const talosVersion = 'v1.13.9'
 const lines = (count: number, last = '') => `machine:\n  sysctls:\n${Array.from({ length: count }, (_, i) => `    net.core.a${i}: "${i}"\n`).join('')}${last}`
 const layer = (body: string) => ({ id: 'a', name: 'a', weight: 500, body })
 const base = 'version: v1alpha1\nmachine:\n  type: worker\n'
-const ours = { caller: system }
 const person = (userId: string): { caller: Caller } => ({
   caller: { kind: 'user', userId, email: `${userId}@example.com`, sessionId: userId, scopes: [], ip: '127.0.0.1', requestId: userId },
 })
 /** A generous limit, because this test is not about time. */
-const patient = { limitMs: 10_000, mergeMs: 10_000 }
+const patient = { processorMs: 10_000 }
 
 test('parsing in the worker thread gives the same result as in the main thread', async () => {
   const read = reader(patient)
@@ -56,7 +54,7 @@ test('parsing a patch of any size blocks the main thread only during the transfe
 })
 
 test('parsing a text that takes too long is abandoned, and the next text is parsed', async () => {
-  const read = reader({ ...patient, limitMs: 1 })
+  const read = reader({ processorMs: { check: 1, compose: 10_000 } })
   await expect(read(ours, 'check', lines(2_300), talosVersion)).rejects.toMatchObject({ code: 'unavailable' })
   expect((await read(ours, 'compose', base, [layer(lines(2))], { talosVersion })).yaml).toContain('net.core.a1')
 })
@@ -73,6 +71,19 @@ test('texts beyond a userâ€™s share of the queue are refused, and another userâ€
   expect(answered.filter((a) => a === 'flood throttled')).toHaveLength(3)
   expect(answered.filter((a) => a === 'flood')).toHaveLength(5)
   expect(answered.filter((a) => !a.includes('throttled')).indexOf('other')).toBeLessThanOrEqual(2)
+})
+
+test('a text that is longer than its limit is refused before it is read', async () => {
+  await expect(reader(patient)(ours, 'check', 'a'.repeat(5 * 1024 * 1024))).rejects.toMatchObject({ code: 'too_large' })
+})
+
+test('a flood of one machine delays only the texts of this machine', async () => {
+  const read = reader({ ...patient, mostOfOne: 2 })
+  const answered: string[] = []
+  const asked = (who: For, id: string) => read(who, 'images', lines(500)).then(() => answered.push(id))
+  await Promise.all([...Array.from({ length: 8 }, () => asked(sentBy('10.0.0.1'), 'flood')), asked(sentBy('10.0.0.2'), 'other'), asked(person('a'), 'person')])
+  expect(answered).toHaveLength(10)
+  expect(answered.slice(0, 4).toSorted()).toEqual(['flood', 'flood', 'other', 'person'])
 })
 
 test('a text whose caller has disconnected is not parsed', async () => {

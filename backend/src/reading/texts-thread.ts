@@ -1,0 +1,43 @@
+/** The thread that reads texts in YAML: patches and configurations of users, and what machines and the image factory say. */
+import { imagesOf, sameAs, withSecretsOf, withValues } from '#talos/config/compare.ts'
+import { valuesIn } from '#talos/config/values.ts'
+import { removedIn } from '#talos/kubernetes-removals.ts'
+import { inForm } from '#talos/secrets/rotation.ts'
+import { bundleOf, filesOf } from '../domains/clusters/takeover/proof-files.ts'
+import { toldBy } from '../domains/clusters/takeover/told.ts'
+import { knownAs, storedSchematic } from '../domains/images/stored-schematic.ts'
+import { differenceOf } from '../domains/patches/drift/difference.ts'
+import { linksOf } from '../domains/patches/links.ts'
+import { maskText, unmask } from '../domains/patches/masking.ts'
+import { checkBody, compose, previewOf } from '../domains/patches/render.ts'
+import { serveWork } from './serve.ts'
+
+const work = {
+  // Patches
+  check: checkBody,
+  compose,
+  links: linksOf,
+  mask: maskText,
+  preview: previewOf,
+  unmask,
+  // Configurations, of which a machine may have written the text
+  bundle: bundleOf,
+  difference: differenceOf,
+  form: inForm,
+  images: imagesOf,
+  removed: removedIn,
+  same: sameAs,
+  told: toldBy,
+  values: valuesIn,
+  withSecrets: withSecretsOf,
+  withValues,
+  // Files of users
+  proof: filesOf,
+  // Answers of the image factory
+  known: knownAs,
+  schematic: storedSchematic,
+}
+
+export type TextWork = typeof work
+
+serveWork(work)
