@@ -35,6 +35,7 @@ Commands for one that runs (add --json for the whole answer):
   fault NAME KIND [key=value …]  refuse, hang, drip, garbage (each port= stage= for_ms=), delay ms=, identity, time off_ms=,
                                  disks what=swapped|lost, no-image for_ms=, vanish stage=, fail-install times= when=, endless-install for_ms=,
                                  endless-pull for_ms=, early-answer for_ms=, close-after-apply times=, lost-reply method= times=, image-missing image= for_ms=,
+                                 slow-pull image= ms= for_ms=,
                                  fail-upgrade times=, hang-upgrade for_ms=, bad-boot times=, boots-never-ready for_ms=,
                                  pod-crash image= for_ms=, etcd-alarm alarm=nospace|corrupt db_bytes=
   clear-faults NAME              ends all faults of a server

@@ -40,6 +40,17 @@ describe('calls', () => {
     }
   })
 
+  test('a machine that knows no control plane of its cluster is no refusal, and the reason says what to do', async () => {
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, {
+        etcdRemoveMemberByID: () => {
+          throw new ConnectError('failed to create etcd client: no controlplane endpoints discovered yet', Code.Unknown)
+        },
+      }),
+    )
+    await expect(client.etcdRemoveMember('1')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('turn discovery on') as string })
+  })
+
   test('an error inside an answer is thrown', async () => {
     const { client } = await maintenance((router) =>
       router.service(MachineService, { bootstrap: () => ({ messages: [{ metadata: { error: 'no such node' } }] }) }),
@@ -111,7 +122,8 @@ describe('calls', () => {
     let removed = 0n
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
-        etcdMemberList: () => ({ messages: [{ members: [{ id, hostname: 'cp-1', peerUrls: ['https://10.0.0.1:2380'] }] }] }),
+        // Talos asks the machine's own etcd only with this flag.
+        etcdMemberList: ({ queryLocal }) => ({ messages: [{ members: queryLocal ? [{ id, hostname: 'cp-1', peerUrls: ['https://10.0.0.1:2380'] }] : [] }] }),
         etcdRemoveMemberByID: (r) => ((removed = r.memberId), { messages: [{}] }),
       }),
     )
@@ -122,13 +134,24 @@ describe('calls', () => {
   })
 
   test('services are listed with their health and recent history', async () => {
+    const before = new Date(now.getTime() - 60_000)
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
         serviceList: () => ({
           messages: [
             {
               services: [
-                { id: 'etcd', state: 'Preparing', health: { unknown: true }, events: { events: [{ msg: 'Running pre state', ts: timestampFromDate(now) }] } },
+                {
+                  id: 'etcd',
+                  state: 'Preparing',
+                  health: { unknown: true },
+                  events: {
+                    events: [
+                      { msg: 'Starting service', ts: timestampFromDate(before) },
+                      { msg: 'Running pre state', ts: timestampFromDate(now) },
+                    ],
+                  },
+                },
                 { id: 'apid', state: 'Running', health: { healthy: true, lastMessage: 'ok' } },
               ],
             },
@@ -137,8 +160,8 @@ describe('calls', () => {
       }),
     )
     expect(await client.services()).toEqual([
-      { id: 'etcd', state: 'Preparing', healthy: undefined, message: '', lastEvent: { message: 'Running pre state', at: now } },
-      { id: 'apid', state: 'Running', healthy: true, message: 'ok', lastEvent: undefined },
+      { id: 'etcd', state: 'Preparing', healthy: undefined, message: '', startedAt: before, lastEvent: { message: 'Running pre state', at: now } },
+      { id: 'apid', state: 'Running', healthy: true, message: 'ok', startedAt: undefined, lastEvent: undefined },
     ])
   })
 

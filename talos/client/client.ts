@@ -109,6 +109,7 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       const { services } = await ask(machine.serviceList, {}, options)
       return services.slice(0, maxItems).map((s) => {
         const last = s.events?.events.at(-1)
+        const started = s.events?.events.findLast(({ msg }) => msg === 'Starting service')
         return {
           id: text(s.id),
           /** State of the service: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
@@ -116,6 +117,8 @@ export function talosClient(connection: CallContext & { close: () => void; targe
           /** Undefined if the service has no health check, or none has completed yet. */
           healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
           message: messageText(s.health?.lastMessage ?? '', 1_000),
+          /** When Talos has last started the service, on the machine's clock; undefined if its history doesn't say so. A new boot begins a new history. */
+          startedAt: started?.ts === undefined ? undefined : timestampDate(started.ts),
           /** The last event of the service's history. */
           lastEvent: last === undefined ? undefined : { message: messageText(last.msg, 1_000), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
         }
@@ -187,8 +190,12 @@ export function talosClient(connection: CallContext & { close: () => void; targe
       await ask(storage.blockDeviceWipe, { devices }, work(options))
     },
 
+    /**
+     * The members of etcd, from the machine's own etcd, as talosctl asks. Otherwise Talos asks at the control planes that the machine has discovered, and there
+     * are none before Kubernetes runs if discovery is off. The machine doesn't answer while its etcd doesn't run, so read `services` first.
+     */
     async etcdMembers(options: CallOptions = {}) {
-      const { members } = await ask(machine.etcdMemberList, {}, options)
+      const { members } = await ask(machine.etcdMemberList, { queryLocal: true }, options)
       return members.slice(0, maxItems).map((m) => ({
         /** Decimal text, because the 64-bit value doesn't fit in a JavaScript number. */
         id: m.id.toString(),
@@ -234,11 +241,6 @@ export function talosClient(connection: CallContext & { close: () => void; targe
     /** Frees the unused space of this member's database. The member does not answer meanwhile. */
     async etcdDefragment(options: CallOptions = {}): Promise<void> {
       await ask(machine.etcdDefragment, {}, { deadlineMs: 170_000, ...options })
-    },
-
-    /** The machine leaves etcd and deletes its data. Refused for the last member. */
-    async etcdLeave(options: CallOptions = {}): Promise<void> {
-      await ask(machine.etcdLeaveCluster, {}, work(options))
     },
 
     /** Removes from etcd a member whose machine no longer runs. `id` is the member's id in the result of `etcdMembers`. */

@@ -68,8 +68,17 @@ export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSig
   if (transport !== undefined) return transport
   if (!(reason instanceof GrpcStatus)) return new TalosError('other', sentence(reason instanceof Error ? reason.message : String(reason)), { cause: reason })
   if (reason.code === deadlineExceeded) return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
+  if (noEndpoints.test(reason.message)) return new TalosError('unavailable', withoutEndpoints, { cause: reason })
   return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.message), { cause: reason })
 }
+
+/**
+ * Talos knows other control planes from discovery and from Kubernetes (Talos `internal/pkg/etcd/endpoints.go`). The removal of a member of etcd, and the upgrade
+ * before 1.13, need one. The cause ends by itself, so this is no refusal.
+ */
+const noEndpoints = /\bno controlplane endpoints discovered yet\b/
+const withoutEndpoints =
+  'it knows no control plane of its cluster yet: discovery is off or shows none, and it has had no answer from the Kubernetes API. Bring the Kubernetes API back, or turn discovery on'
 
 /** Many of Talos's errors are plain Go errors, which gRPC sends as Unknown. Only the text distinguishes them (Talos `logging/circular.go`). */
 const kindOfPlainError = ({ code, message }: GrpcStatus): TalosErrorKind =>

@@ -6,10 +6,16 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import { DiskSpecSchema, DiscoveredVolumeSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '../proto/gen/definitions/block_pb.ts'
 import { InfoSpecSchema, MemberSpecSchema } from '../proto/gen/definitions/cluster_pb.ts'
 import { MachineConfigSpecSchema, MachineTypeSpecSchema } from '../proto/gen/definitions/config_pb.ts'
-import { MemberSpecSchema as EtcdMemberSpecSchema } from '../proto/gen/definitions/etcd_pb.ts'
+import { MemberSpecSchema as EtcdMemberSpecSchema, SpecSpecSchema as EtcdSpecSpecSchema } from '../proto/gen/definitions/etcd_pb.ts'
 import { LayerSchema } from '../proto/gen/definitions/extensions_pb.ts'
 import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '../proto/gen/definitions/hardware_pb.ts'
-import { ManifestSpecSchema, NodenameSpecSchema, NodeStatusSpecSchema, StaticPodStatusSpecSchema } from '../proto/gen/definitions/k8s_pb.ts'
+import {
+  KubeletSpecSpecSchema,
+  ManifestSpecSchema,
+  NodenameSpecSchema,
+  NodeStatusSpecSchema,
+  StaticPodStatusSpecSchema,
+} from '../proto/gen/definitions/k8s_pb.ts'
 import * as network from '../proto/gen/definitions/network_pb.ts'
 import * as runtime from '../proto/gen/definitions/runtime_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '../proto/gen/definitions/time_pb.ts'
@@ -76,6 +82,10 @@ export const resources = {
   staticPod: kind('k8s', 'StaticPodStatuses.kubernetes.talos.dev', StaticPodStatusSpecSchema),
   /** Objects that a control plane maintains in the cluster, in groups such as `10-kube-proxy`. */
   manifest: kind('controlplane', 'Manifests.kubernetes.talos.dev', ManifestSpecSchema),
+  /** id `kubelet` */
+  kubeletSpec: kind('k8s', 'KubeletSpecs.kubernetes.talos.dev', KubeletSpecSpecSchema),
+  /** id `etcd` */
+  etcdSpec: kind('etcd', 'EtcdSpecs.etcd.talos.dev', EtcdSpecSpecSchema),
   /** id `local` */
   etcdMember: kind('etcd', 'EtcdMembers.etcd.talos.dev', EtcdMemberSpecSchema),
 } as const

@@ -33,7 +33,7 @@ export async function readTrouble(client: TalosClient, options: CallOptions = {}
  * this log can be read (`kmsg_log_storage.go`); earlier versions send the whole log. If the machine refuses to send the kernel's log, returns machined's
  * own log.
  */
-async function newestLog(client: TalosClient, options: CallOptions): Promise<string> {
+export async function newestLog(client: TalosClient, options: CallOptions): Promise<string> {
   const whole = async (parts: AsyncIterable<Uint8Array>): Promise<string> => Buffer.concat(await Array.fromAsync(parts)).toString('utf8')
   const ways = [
     () => client.logs({ service: 'kernel', tail: tailLines }, options),
@@ -74,6 +74,13 @@ function lineOf(raw: string): Line {
     isOfKernel: found?.[1] === 'kern',
   }
 }
+
+/** The messages of a log without times, facilities, priorities and API calls, oldest first. */
+export const saidIn = (log: string): string[] =>
+  log
+    .split('\n')
+    .map((line) => lineOf(line).said)
+    .filter((said) => said !== '' && !ofACall.test(said))
 
 export function troubleIn(log: string, events: readonly TalosEvent[] = []) {
   const raw = log.split('\n').map((line) => ({ ...lineOf(line), raw: line }))

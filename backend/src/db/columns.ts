@@ -59,6 +59,7 @@ export interface Columns {
   'audit_entry.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]
   'cluster.maintenance_window': MaintenanceWindow
+  'cluster_recovery.wiped_boots': Readonly<Record<string, string>>
   'cluster_server.agreed_disks': AgreedDisks
   'cluster_server.at': Place
   'cluster_server.disk_wwids': DiskWwids

@@ -125,6 +125,8 @@ export interface Tables {
     called_at: Date | null
     calls: Generated<number>
     confirmed_at: Date | null
+    boot_id: string | null
+    etcd_start: string | null
   }
   cluster_pool: {
     cluster_id: string
@@ -145,6 +147,9 @@ export interface Tables {
     called_at: Date | null
     calls: Generated<number>
     confirmed_at: Date | null
+    boot_id: string | null
+    etcd_start: string | null
+    wiped_boots: DefaultJson<Columns['cluster_recovery.wiped_boots']>
   }
   cluster_rotation: {
     cluster_id: string

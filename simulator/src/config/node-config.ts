@@ -80,6 +80,8 @@ export const readNodeConfig = (loaded: Loaded) => {
       ca: pair(cluster.ca),
       acceptedCas: list(cluster.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),
       etcdCa: pair(object(cluster.etcd).ca),
+      /** Empty for the default of Talos. */
+      etcdImage: text(object(cluster.etcd).image),
       aggregatorCa: pair(cluster.aggregatorCA),
       serviceAccountKey: pem(object(cluster.serviceAccount).key),
       apiServerVersion,

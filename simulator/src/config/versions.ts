@@ -3,8 +3,8 @@
  * documents (`fields.ts`), resource types (`resources/definitions.ts`) and extensions (`factory/catalogue.ts`) name the minor that introduced them.
  */
 export const RELEASES = {
-  12: { talos: 'v1.12.11', kubernetes: '1.35.4' },
-  13: { talos: 'v1.13.9', kubernetes: '1.36.3' },
+  12: { talos: 'v1.12.11', kubernetes: '1.35.4', etcd: 'v3.6.12' },
+  13: { talos: 'v1.13.9', kubernetes: '1.36.3', etcd: 'v3.6.12' },
 } as const
 
 /** Features that not every minor has, each with the first minor that has the feature. */
@@ -17,6 +17,8 @@ const SINCE = {
   kernelLog: 13,
   /** The calls for install and upgrade stream their progress (Talos: api/machine/lifecycle.proto). */
   lifecycleService: 13,
+  /** Progress of pulls in the log of machined (Talos: internal/pkg/containers/image/console). */
+  pullProgress: 13,
   /** The namespace `security` has resources. */
   securityNamespace: 13,
 } as const

@@ -19,6 +19,12 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('time'), off_ms: z._default(z.int(), 0), for_ms: lasts }),
   z.strictObject({ kind: z.literal('no-image'), for_ms: lasts }),
   z.strictObject({ kind: z.literal('image-missing'), image: z._default(z.string().check(z.maxLength(255)), ''), for_ms: lasts }),
+  z.strictObject({
+    kind: z.literal('slow-pull'),
+    image: z.string().check(z.minLength(1), z.maxLength(255)),
+    ms: z.int().check(z.minimum(1), z.maximum(3_600_000)),
+    for_ms: lasts,
+  }),
   z.strictObject({ kind: z.literal('boots-never-ready'), for_ms: lasts }),
   z.strictObject({ kind: z.literal('pod-crash'), image: z.string().check(z.minLength(1), z.maxLength(255)), for_ms: lasts }),
   z.strictObject({ kind: z.literal('fail-upgrade'), times }),

@@ -205,6 +205,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   stage.phase('startEverything')
   machine.service('cri', 'Starting', 'Starting service')
   machine.service('kubelet', 'Waiting', 'Waiting for service "cri" to be "up"')
+  if (isControlPlane) machine.service('etcd', 'Starting', 'Starting service')
   if (isControlPlane) machine.service('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network, etcd spec')
   await machine.takes(TAKES.cri, signal)
   machine.service('cri', 'Running', 'Health check successful', true)

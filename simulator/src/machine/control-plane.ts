@@ -1,6 +1,10 @@
+import { Interrupted } from '../clock.ts'
+import { reachesEtcd } from '../cluster/endpoints.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
+import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { openTrustd } from '../wire/trustd.ts'
 import { TAKES } from './durations.ts'
+import { etcdImageOf, pullImage } from './images.ts'
 import { lookUntil } from './kubelet.ts'
 import type { Machine } from './machine.ts'
 
@@ -12,32 +16,90 @@ export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<
   machine.service('trustd', 'Running', 'Health check successful', true)
 }
 
+/** A call of Bootstrap. */
+export interface EtcdOrder {
+  /** From the uploaded snapshot. */
+  readonly recovers: boolean
+  readonly skipsHashCheck: boolean
+}
+
 /**
- * etcd of a control plane. Without data it waits in `Preparing` until it is bootstrapped or finds an etcd of its cluster to join
- * (Talos: internal/app/machined/pkg/system/services/etcd.go).
+ * etcd of a control plane. Without data it waits in `Preparing` until it is bootstrapped or finds an etcd of its cluster to join. Each bootstrap stops what etcd
+ * does, also the pull of its image, and starts it anew (Talos: internal/app/machined/pkg/system/services/etcd.go, BootstrapEtcd).
  */
 export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
-  const { world, disk } = machine
   const config = machine.config!.node!
   if (!config.cluster.etcdCa?.key || !config.cluster.ca?.key) {
     machine.service('etcd', 'Failed', 'Failed to run pre stage: the configuration has no etcd or Kubernetes certificate authority with a key')
     return
   }
+  const ordered: { last: EtcdOrder | null } = { last: null }
+  while (machine.disk.state.etcd === null) {
+    const stop = new AbortController()
+    machine.bootstrapEtcd = (order) => {
+      ordered.last = order
+      machine.service('etcd', 'Finished', 'Bootstrap requested')
+      machine.services.reload('etcd')
+      machine.service('etcd', 'Starting', 'Starting service')
+      stop.abort()
+    }
+    try {
+      await prepareEtcd(machine, ordered.last, AbortSignal.any([signal, stop.signal]))
+    } catch (cause) {
+      if (!(cause instanceof Interrupted) || signal.aborted) throw cause
+    }
+  }
+  machine.bootstrapEtcd = null
+  await startEtcd(machine, signal)
+}
+
+/** Gives etcd its data: of a new cluster if that was ordered, otherwise as a learner of the cluster that it finds. */
+const prepareEtcd = async (machine: Machine, order: EtcdOrder | null, signal: AbortSignal): Promise<void> => {
   machine.service('etcd', 'Preparing', 'Running pre state')
-  while (disk.state.etcd === null) {
+  const problem = (await pullImage(machine, etcdImageOf(machine), { signal })) ?? (order === null ? await join(machine, signal) : create(machine, order))
+  if (problem === null) return
+  // Talos doesn't start a failed etcd again, until it is bootstrapped.
+  machine.service('etcd', 'Failed', `Failed to run pre stage: ${problem}`)
+  await machine.until(() => false, signal)
+}
+
+/** Makes a new cluster. Returns why etcd refuses the uploaded snapshot, or null. */
+const create = (machine: Machine, { recovers, skipsHashCheck }: EtcdOrder): string | null => {
+  try {
+    const recovered = recovers ? recoveredState(machine.disk.snapshot, skipsHashCheck) : undefined
+    const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!, recovered)
+    machine.disk.change((state) => {
+      state.etcd = { cluster: cluster.state.id, member: member.id }
+      state.counters.bootstraps++
+    })
+    machine.disk.dropSnapshot()
+    return null
+  } catch (cause) {
+    if (!(cause instanceof RecoveryError)) throw cause
+    return cause.message
+  }
+}
+
+const join = async (machine: Machine, signal: AbortSignal): Promise<null> => {
+  const { world, disk } = machine
+  machine.journal.kernel(
+    '[talos] etcd is waiting to join the cluster, if this node is the first node in the cluster, please run `talosctl bootstrap` against one of the following IPs:',
+  )
+  machine.journal.kernel(`[talos] [${machine.plan.address}]`)
+  for (;;) {
     // Search for the cluster again each time, because peers are found through discovery.
-    const found = world.etcd.joinable(machine.config?.node ?? config)
+    const cluster = world.etcd.joinable(machine.config!.node!)
+    const found = cluster && reachesEtcd(machine, cluster) ? cluster : undefined
     // The learner exists already if the simulator was killed after it wrote the cluster's file and before it wrote the state of the disk.
     const own = found?.state.members.find((known) => known.learner && known.machine === machine.plan.index)
     if (found && !own && !found.takesLearner) machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
     else if (found) {
       const member = own ?? found.add(machine)
       disk.change((state) => (state.etcd = { cluster: found.state.id, member: member.id }))
-      break
+      return null
     }
     await machine.looksAgainAfter(TAKES.etcdLook, signal)
   }
-  await startEtcd(machine, signal)
 }
 
 const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -47,7 +109,7 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
     machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
     return
   }
-  machine.service('etcd', 'Starting', 'Starting service')
+  machine.service('etcd', 'Preparing', 'Creating service runner')
   await machine.takes(TAKES.etcd, signal)
   machine.service('etcd', 'Running', 'Health check successful', true)
   rename(cluster, id, machine)

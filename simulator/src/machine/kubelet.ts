@@ -46,7 +46,7 @@ export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise
 const kubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   const image = machine.config!.node!.kubeletImage
   machine.service('kubelet', 'Preparing', 'Running pre state')
-  const problem = await pullImage(machine, image, signal)
+  const problem = await pullImage(machine, image, { signal })
   if (problem !== null) {
     // Talos doesn't start a failed kubelet again until its settings change, or a caller starts it.
     machine.service('kubelet', 'Failed', `Failed to run pre stage: ${problem}`)

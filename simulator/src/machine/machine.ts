@@ -12,6 +12,7 @@ import type { ServerIdentity } from '../wire/certificates.ts'
 import { Port } from '../wire/port.ts'
 import type { World } from '../world.ts'
 import type { ActiveConfig, ApiMode } from './active.ts'
+import type { EtcdOrder } from './control-plane.ts'
 import { MachineDisk } from './disk.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Journal } from './journal.ts'
@@ -57,6 +58,8 @@ export class Machine {
   onConfig: ((config: ActiveConfig) => void) | null = null
   /** Stops the kubelet and starts it again. Null while Talos doesn't run it. */
   restartKubelet: (() => void) | null = null
+  /** Stops etcd and starts it as the first member of a new cluster. Null while etcd can't be bootstrapped. */
+  bootstrapEtcd: ((order: EtcdOrder) => void) | null = null
   /** Called when a new configuration has taken effect. */
   onSettings: (() => void) | null = null
   /** Called when a new configuration of another machine of the cluster has taken effect. */
@@ -283,6 +286,7 @@ export class Machine {
     this.virtualAddresses = []
     this.staticPods.clear()
     this.restartKubelet = null
+    this.bootstrapEtcd = null
     this.onSettings = null
     this.onPeer = null
     for (const port of Object.values(this.ports)) port.close({ gently })

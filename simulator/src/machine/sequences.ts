@@ -1,3 +1,4 @@
+import { whyNoEtcd } from '../cluster/endpoints.ts'
 import { drain } from './drain.ts'
 import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
@@ -67,10 +68,10 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
   stage.phase('cleanup', actorId)
   if (wish.graceful && disk.state.etcd) {
     stage.phase('leave', actorId)
-    const refusal = leaveEtcd(machine)
+    const refusal = await leaveEtcd(machine, power)
     if (refusal) {
       // A failure to leave etcd is the only error that aborts a reset. The machine then reboots unchanged.
-      stage.failSequence(`failed to leave cluster: ${refusal}`, actorId)
+      stage.failSequence(refusal, actorId)
       await machine.takes(TAKES.failedSequence, power)
       return 'boot'
     }
@@ -94,6 +95,8 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
     if (wish.partitions === null || wish.partitions.includes('EPHEMERAL')) {
       state.etcd = null
       delete state.kubelet
+      // The store of images is on EPHEMERAL.
+      machine.images.clear()
     }
     if (wish.partitions?.includes('META')) state.meta = {}
   })
@@ -103,12 +106,14 @@ export const resetSequence = async (machine: Machine, wish: ResetOptions, actorI
 }
 
 /** Removes the machine from its etcd cluster and deletes its data. Returns why the removal fails, or null. */
-export const leaveEtcd = (machine: Machine): string | null => {
+export const leaveEtcd = async (machine: Machine, signal: AbortSignal): Promise<string | null> => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member
   if (!cluster || !id || !cluster.member(id)) return null
-  if (cluster.state.members.length === 1) return 'etcdserver: cannot remove the last member'
-  if (!cluster.hasQuorum) return 'etcdserver: request timed out, possibly due to connection lost'
+  const missing = await whyNoEtcd(machine, cluster, signal)
+  if (missing !== null) return `failed to create etcd client: ${missing}`
+  if (cluster.state.members.length === 1) return 'failed to leave cluster: etcdserver: cannot remove the last member'
+  if (!cluster.hasQuorum) return 'failed to leave cluster: etcdserver: request timed out, possibly due to connection lost'
   cluster.remove(id)
   machine.disk.change((state) => (state.etcd = null))
   return null

@@ -74,6 +74,11 @@ export class Services {
     this.set(id, 'Running', 'Health check successful', true)
   }
 
+  /** Talos loads a service anew: its history begins again (Talos: system.go, Unload and Load). */
+  reload(id: string): void {
+    this.#services.delete(id)
+  }
+
   clear(): void {
     this.#services.clear()
   }

@@ -65,7 +65,7 @@ const changeOf = (machine: Machine, running: string, settings: () => string): ((
 
 /** Pulls the pod's image, for as long as it takes. False if the settings changed first. */
 const pulled = async (machine: Machine, pod: StaticPod, isChanged: () => boolean, signal: AbortSignal): Promise<boolean> => {
-  if ((await pullImage(machine, pod.image, signal, 0)) === null) return true
+  if ((await pullImage(machine, pod.image, { signal, retries: 0 })) === null) return true
   pod.isPullFailing = true
   machine.journal.log('kubelet', `Error syncing pod kube-system/${pod.name}-${machine.hostname}: ImagePullBackOff: Back-off pulling image "${pod.image}"`)
   machine.evaluate()
@@ -75,7 +75,7 @@ const pulled = async (machine: Machine, pod: StaticPod, isChanged: () => boolean
     await machine.looksAgainAfter(TAKES.pullRetry, signal)
   }
   pod.isPullFailing = false
-  return (await pullImage(machine, pod.image, signal, 0)) === null
+  return (await pullImage(machine, pod.image, { signal, retries: 0 })) === null
 }
 
 /** Whether the program keeps running. With the fault `pod-crash` it ends after each start. False if the settings changed first. */

@@ -1,3 +1,5 @@
+import { whyNoEtcd } from '../cluster/endpoints.ts'
+import type { EtcdCluster } from '../cluster/etcd.ts'
 import { imageTag } from '../config/versions.ts'
 import { drain } from './drain.ts'
 import { TAKES } from './durations.ts'
@@ -8,10 +10,17 @@ import { stopServices } from './sequences.ts'
 /** The META tag of an upgrade before its first successful boot (Talos: pkg/machinery/meta/constants.go, Upgrade). Its value is the boot entry of the old version. */
 const UPGRADE_TAG = '0x06'
 
-/** Why a control plane refuses an upgrade because of etcd, or null (Talos: internal/pkg/etcd/etcd.go, ValidateForUpgrade). */
-export const refusesUpgrade = (machine: Machine): string | null => {
+/** Why a control plane refuses an upgrade because of etcd, or null (Talos: v1alpha1_server.go, Upgrade). */
+export const refusesUpgrade = async (machine: Machine, signal: AbortSignal): Promise<string | null> => {
   const cluster = machine.etcdCluster
-  if (!cluster?.hasQuorum) return 'context deadline exceeded'
+  const missing = cluster ? await whyNoEtcd(machine, cluster, signal) : null
+  if (missing !== null) return `failed to create etcd client: ${missing}`
+  const problem = cluster?.hasQuorum ? unfitForUpgrade(cluster) : 'context deadline exceeded'
+  return problem === null ? null : `error validating etcd for upgrade: ${problem}`
+}
+
+/** Talos: internal/pkg/etcd/etcd.go, ValidateForUpgrade. */
+const unfitForUpgrade = (cluster: EtcdCluster): string | null => {
   const { members } = cluster.state
   if (members.length === 2) return `etcd member count(${members.length}) is insufficient to maintain quorum if upgrade commences`
   const silent = members.find(({ name }) => name === '')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { IdentitySpecSchema, InfoSpecSchema, MemberSpecSchema } from '#talos/proto/gen/definitions/cluster_pb.ts'
-import { MemberSpecSchema as EtcdMemberSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
+import { MemberSpecSchema as EtcdMemberSpecSchema, SpecSpecSchema as EtcdSpecSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
 import {
   APIServerConfigSpecSchema,
   BootstrapManifestsConfigSpecSchema,
@@ -15,8 +15,10 @@ import {
 } from '#talos/proto/gen/definitions/k8s_pb.ts'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
+import { discoveredBy } from '../cluster/endpoints.ts'
 import type { Pair, StaticPodName } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
+import { etcdImageOf } from '../machine/images.ts'
 import { waitingOf } from '../machine/pod-status.ts'
 import { bootstrapSettings, manifestsOf } from '../kubernetes/manifests.ts'
 import { kubernetesOf } from '../kubernetes/joining.ts'
@@ -26,33 +28,25 @@ import { KubernetesRootSpecSchema, OSRootSpecSchema } from '#talos/proto/gen/def
 
 const nodeId = (machine: Machine): string => createHash('sha256').update(`node/${machine.disk.identity.uuid}`).digest('base64url')
 
-/** Members from discovery: all running machines with the same cluster id and secret. */
-const members = (machine: Machine): Item[] => {
-  const own = machine.config?.node
-  if (!own?.cluster.discovery) return []
-  return machine.world.machines
-    .filter(
-      ({ config, mode }) =>
-        config?.node?.cluster.discovery && config.node.cluster.id === own.cluster.id && config.node.cluster.secret === own.cluster.secret && mode === 'secured',
+/** Members from discovery. */
+const members = (machine: Machine): Item[] =>
+  discoveredBy(machine).map((other) => {
+    const isControlPlane = other.config?.node?.role === 'controlplane'
+    const operatingSystem = `Talos (${other.talosVersion})`
+    return item(
+      other.hostname,
+      MemberSpecSchema,
+      {
+        nodeId: nodeId(other),
+        addresses: [{ ip: ipBytes(other.plan.address) }],
+        hostname: other.hostname,
+        machineType: isControlPlane ? MachineType.TYPE_CONTROL_PLANE : MachineType.TYPE_WORKER,
+        operatingSystem,
+        ...(isControlPlane && { controlPlane: { apiServerPort: 6443n } }),
+      },
+      { machineType: isControlPlane ? 'controlplane' : 'worker', ...(isControlPlane && { controlPlane: { port: 6443 } }) },
     )
-    .map((other) => {
-      const isControlPlane = other.config?.node?.role === 'controlplane'
-      const operatingSystem = `Talos (${other.talosVersion})`
-      return item(
-        other.hostname,
-        MemberSpecSchema,
-        {
-          nodeId: nodeId(other),
-          addresses: [{ ip: ipBytes(other.plan.address) }],
-          hostname: other.hostname,
-          machineType: isControlPlane ? MachineType.TYPE_CONTROL_PLANE : MachineType.TYPE_WORKER,
-          operatingSystem,
-          ...(isControlPlane && { controlPlane: { apiServerPort: 6443n } }),
-        },
-        { machineType: isControlPlane ? 'controlplane' : 'worker', ...(isControlPlane && { controlPlane: { port: 6443 } }) },
-      )
-    })
-}
+  })
 
 const staticPods = (machine: Machine): Item[] =>
   [...machine.staticPods.values()].map((pod) => {
@@ -126,6 +120,9 @@ export const CLUSTER: Kind[] = [
   kind('Manifests.kubernetes.talos.dev', manifests),
   kind('ManifestStatuses.kubernetes.talos.dev', manifestStatus),
   kind('StaticPodStatuses.kubernetes.talos.dev', staticPods),
+  kind('EtcdSpecs.etcd.talos.dev', (machine) =>
+    isControlPlane(machine) ? [item('etcd', EtcdSpecSpecSchema, { name: machine.hostname, image: etcdImageOf(machine) })] : [],
+  ),
   kind('EtcdMembers.etcd.talos.dev', (machine) => {
     const memberId = machine.disk.state.etcd?.member
     return memberId && machine.services.isRunning('etcd') ? [item('local', EtcdMemberSpecSchema, { memberId })] : []

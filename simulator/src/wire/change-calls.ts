@@ -1,8 +1,6 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import { RebootRequest_Mode, ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
-import type { KubernetesState } from '../cluster/stored.ts'
-import { recoveredState, RecoveryError } from '../cluster/recovery.ts'
 import { hasFeature } from '../config/versions.ts'
 import { applyConfiguration } from '../machine/apply.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -61,19 +59,9 @@ export const changeCalls: MachineCalls = {
     if (!machine.isTimeSynced) await machine.takes(TIME_SYNC_WAIT_MS, context.signal)
     if (!machine.isTimeSynced) throw new ConnectError('time is not in sync yet', Code.FailedPrecondition)
     if (machine.disk.state.etcd !== null) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists)
-    if (!['Preparing', 'Failed'].includes(machine.services.get('etcd')?.state ?? ''))
-      throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
-    machine.service('etcd', 'Finished', 'Bootstrap requested')
-    const recovered = recoverEtcd ? recover(machine, recoverSkipHashCheck) : undefined
-    // Talos answers before etcd starts: a snapshot that etcd refuses is only seen in the state of the service.
-    if (recovered === null) return answer({})
-    const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!, recovered)
-    machine.disk.change((state) => {
-      state.etcd = { cluster: cluster.state.id, member: member.id }
-      state.counters.bootstraps++
-    })
-    machine.disk.dropSnapshot()
-    machine.service('etcd', 'Preparing', 'Running pre state')
+    if (!machine.bootstrapEtcd) throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
+    // Talos answers before etcd runs: an image that can't be pulled, or a snapshot that etcd refuses, is only seen in the state of the service.
+    machine.bootstrapEtcd({ recovers: recoverEtcd, skipsHashCheck: recoverSkipHashCheck })
     return answer({})
   },
 
@@ -108,10 +96,10 @@ export const changeCalls: MachineCalls = {
   async upgrade({ image, preserve, stage, force }, context) {
     const machine = machineOf(context)
     if (!machine.disk.state.installed) throw new ConnectError('Talos is not installed', Code.FailedPrecondition)
-    const problem = await pullImage(machine, image, context.signal, 1)
+    const problem = await pullImage(machine, image, { signal: context.signal, retries: 1 })
     if (problem !== null) throw new ConnectError(`error validating installer image "${image}": ${problem}`, Code.Unknown)
-    const refusal = force || preserve || machine.config?.node?.role !== 'controlplane' ? null : refusesUpgrade(machine)
-    if (refusal !== null) throw new ConnectError(`error validating etcd for upgrade: ${refusal}`, Code.Unknown)
+    const refusal = force || preserve || machine.config?.node?.role !== 'controlplane' ? null : await refusesUpgrade(machine, context.signal)
+    if (refusal !== null) throw new ConnectError(refusal, Code.Unknown)
     if (stage) machine.disk.change((state) => (state.staged = { image }))
     return answer({ ack: 'Upgrade request received', actorId: machine.lifecycle.request({ kind: 'upgrade', image, stage }) })
   },
@@ -129,11 +117,11 @@ export const changeCalls: MachineCalls = {
   serviceStop: async ({ id }, context) => answer({ resp: await change(peerOf(context), id, 'stop', context.signal) }),
   serviceRestart: async ({ id }, context) => answer({ resp: await change(peerOf(context), id, 'restart', context.signal) }),
 
-  etcdLeaveCluster(_request, context) {
+  async etcdLeaveCluster(_request, context) {
     const machine = machineOf(context)
     onControlPlane(machine, 'etcd leave')
-    const refusal = leaveEtcd(machine)
-    if (refusal) throw new ConnectError(`failed to leave cluster: ${refusal}`, Code.Unknown)
+    const refusal = await leaveEtcd(machine, context.signal)
+    if (refusal) throw new ConnectError(refusal, Code.Unknown)
     return answer({})
   },
 
@@ -170,18 +158,6 @@ export const changeCalls: MachineCalls = {
     machine.journal.changed()
     return answer({})
   },
-}
-
-/** The content of the uploaded snapshot. Null if etcd refuses it, which the service then reports. */
-const recover = (machine: Machine, skipHashCheck: boolean): KubernetesState | null => {
-  machine.service('etcd', 'Preparing', 'Running pre state')
-  try {
-    return recoveredState(machine.disk.snapshot, skipHashCheck)
-  } catch (cause) {
-    if (!(cause instanceof RecoveryError)) throw cause
-    machine.service('etcd', 'Failed', `Failed to run pre stage: ${cause.message}`)
-    return null
-  }
 }
 
 const metaKey = (key: number): string => `0x${key.toString(16).padStart(2, '0')}`

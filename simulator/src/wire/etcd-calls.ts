@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { EtcdMemberAlarm_AlarmType } from '#talos/proto/gen/machine/machine_pb.ts'
 import { clientUrl, peerUrl, type EtcdCluster } from '../cluster/etcd.ts'
+import { whyNoEtcd } from '../cluster/endpoints.ts'
 import type { Alarm, Member } from '../cluster/stored.ts'
 import { snapshotOf } from '../cluster/snapshot.ts'
 import { TAKES } from '../machine/durations.ts'
@@ -21,6 +22,13 @@ const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Me
   return { cluster, member }
 }
 
+/** Talos asks etcd at all control planes that it knows (Talos: internal/pkg/etcd/etcd.go, NewClientFromControlPlaneIPs). */
+const atEndpoints = async (machine: Machine, cluster: EtcdCluster, what: string, signal: AbortSignal): Promise<void> => {
+  const problem = await whyNoEtcd(machine, cluster, signal)
+  if (problem !== null) throw new ConnectError(`${what}${problem}`, Code.Unknown)
+  withQuorum(cluster)
+}
+
 const withQuorum = (cluster: EtcdCluster): void => {
   if (!cluster.hasQuorum) throw new ConnectError('etcdserver: no leader', Code.Unavailable)
 }
@@ -36,9 +44,16 @@ const number = (id: string): bigint => BigInt(`0x${id}`)
 
 /** Calls about etcd and the kubeconfig, for control planes only. */
 export const etcdCalls: MachineCalls = {
-  etcdMemberList({ queryLocal }, context) {
-    const { cluster } = own(machineOf(context), 'member list')
-    if (!queryLocal) withQuorum(cluster)
+  async etcdMemberList({ queryLocal }, context) {
+    const machine = machineOf(context)
+    onControlPlane(machine, 'member list')
+    // etcd's client waits for an etcd that doesn't run, until the caller's deadline.
+    if (queryLocal) await machine.until(() => machine.services.isRunning('etcd'), context.signal)
+    const { cluster, member } = own(machine, 'member list')
+    if (!queryLocal) await atEndpoints(machine, cluster, '', context.signal)
+    // etcd's client asks for a consistent list, which learners don't give (etcd: api/v3rpc/interceptor.go, isRPCSupportedForLearner).
+    else if (member.learner) throw new ConnectError('etcdserver: rpc not supported for learner', Code.Unavailable)
+    withQuorum(cluster)
     const members = cluster.state.members
     return answer({
       legacyMembers: members.map(({ name }) => name),
@@ -73,9 +88,9 @@ export const etcdCalls: MachineCalls = {
     })
   },
 
-  etcdRemoveMemberByID({ memberId }, context) {
+  async etcdRemoveMemberByID({ memberId }, context) {
     const { cluster } = own(machineOf(context), 'etcd remove member')
-    withQuorum(cluster)
+    await atEndpoints(machineOf(context), cluster, 'failed to create etcd client: ', context.signal)
     const member = cluster.member(memberId.toString(16).padStart(16, '0'))
     if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
     if (cluster.state.members.length === 1) throw new ConnectError('etcdserver: cannot remove the last member', Code.FailedPrecondition)
@@ -83,9 +98,9 @@ export const etcdCalls: MachineCalls = {
     return answer({})
   },
 
-  etcdForfeitLeadership(_request, context) {
+  async etcdForfeitLeadership(_request, context) {
     const { cluster, member } = own(machineOf(context), 'etcd forfeit leadership')
-    withQuorum(cluster)
+    await atEndpoints(machineOf(context), cluster, 'failed to create etcd client: ', context.signal)
     if (cluster.state.members.length === 1) throw new ConnectError('failed to forfeit leadership: cannot forfeit leadership, only one member', Code.Unknown)
     if (cluster.leader?.id !== member.id) return answer({})
     // The first running voter is the leader, so a member that gives up leadership moves to the end.

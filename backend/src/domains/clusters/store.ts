@@ -286,10 +286,11 @@ export async function chooseBootstrap(tx: Tx, choice: { cluster_id: string; node
   return (await bootstrap(tx, choice.cluster_id))!
 }
 
-export const noteBootstrapCall = (tx: Tx, clusterId: string, at: Date) =>
+/** Records an order before it is sent. */
+export const noteBootstrapCall = (tx: Tx, clusterId: string, order: Pick<BootstrapRow, 'called_at' | 'boot_id' | 'etcd_start'>) =>
   tx
     .updateTable('cluster_bootstrap')
-    .set({ called_at: at, calls: sql<number>`calls + 1` })
+    .set({ ...order, calls: sql<number>`calls + 1` })
     .where('cluster_id', '=', clusterId)
     .execute()
 

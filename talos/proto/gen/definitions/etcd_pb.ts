@@ -12,7 +12,31 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file definitions/etcd.proto.
  */
 export const file_definitions_etcd: GenFile = /*@__PURE__*/
-  fileDesc("ChZkZWZpbml0aW9ucy9ldGNkLnByb3RvEh90YWxvcy5yZXNvdXJjZS5kZWZpbml0aW9ucy5ldGNkIh8KCk1lbWJlclNwZWMSEQoJbWVtYmVyX2lkGAEgASgJYgZwcm90bzM");
+  fileDesc("ChZkZWZpbml0aW9ucy9ldGNkLnByb3RvEh90YWxvcy5yZXNvdXJjZS5kZWZpbml0aW9ucy5ldGNkIicKCFNwZWNTcGVjEgwKBG5hbWUYASABKAkSDQoFaW1hZ2UYAyABKAkiHwoKTWVtYmVyU3BlYxIRCgltZW1iZXJfaWQYASABKAliBnByb3RvMw");
+
+/**
+ * EtcdSpecs.etcd.talos.dev, namespace "etcd", id "etcd".
+ *
+ * @generated from message talos.resource.definitions.etcd.SpecSpec
+ */
+export type SpecSpec = Message<"talos.resource.definitions.etcd.SpecSpec"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string image = 3;
+   */
+  image: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.etcd.SpecSpec.
+ * Use `create(SpecSpecSchema)` to create a new message.
+ */
+export const SpecSpecSchema: GenMessage<SpecSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_etcd, 0);
 
 /**
  * @generated from message talos.resource.definitions.etcd.MemberSpec
@@ -31,5 +55,5 @@ export type MemberSpec = Message<"talos.resource.definitions.etcd.MemberSpec"> &
  * Use `create(MemberSpecSchema)` to create a new message.
  */
 export const MemberSpecSchema: GenMessage<MemberSpec> = /*@__PURE__*/
-  messageDesc(file_definitions_etcd, 0);
+  messageDesc(file_definitions_etcd, 1);
 

@@ -9,6 +9,7 @@ import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from
 import { change, type ClusterTurn, done, end, type Next, nowOf, pollMs, running, show, showSteps, wait, waiting, write } from '../whole/cluster-run.ts'
 import { leaving, stepKey } from '../plan.ts'
 import { atTime, listed } from '../sentences.ts'
+import { type EtcdSeen, orderOf, progressOf, reportsMembers, seeEtcd, standingOf } from './etcd-order.ts'
 import * as store from '../store.ts'
 import { chooseForBootstrap } from '../whole/decide-cluster.ts'
 
@@ -33,25 +34,26 @@ export async function escrow(turn: ClusterTurn): Promise<void> {
   })
 }
 
-/** etcd lists its members seconds after its start. Without members after this time, in ms, the bootstrap is repeated on the same server. */
-const bootstrapAgainMs = 15_000
+type Looked = { readonly m: store.MemberRow } & ({ readonly seen: EtcdSeen } | { readonly begun: boolean } | { readonly silent: string })
 
-/** Whether any control plane reports etcd members. */
-async function hasMembers({ parts, job, state }: ClusterTurn): Promise<boolean> {
+/** Asks all control planes for members of etcd, and the one that is chosen for the bootstrap what its etcd does. */
+async function lookAtEtcd({ parts, job, state }: ClusterTurn): Promise<Looked[]> {
   const credentials = (await parts.secrets.talosAdmin(state.row.id))!
   const asked = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
-  const counts = await Promise.all(
-    asked.map(async (m) => {
+  return Promise.all(
+    asked.map(async (m): Promise<Looked> => {
       try {
         const connection = await parts.servers.connection(m.node_id)
-        return (await connection.secure(credentials, (client) => client.etcdMembers(), { signal: job.signal })).length
+        const options = { signal: job.signal }
+        return m.node_id === state.bootstrap?.node_id
+          ? { m, seen: await connection.secure(credentials, seeEtcd, options) }
+          : { m, begun: await connection.secure(credentials, reportsMembers, options) }
       } catch (error) {
         if (job.signal.aborted) throw error
-        return 0
+        return { m, silent: error instanceof Error ? error.message : String(error) }
       }
     }),
   )
-  return counts.some((count) => count > 0)
 }
 
 /**
@@ -61,10 +63,9 @@ async function hasMembers({ parts, job, state }: ClusterTurn): Promise<boolean> 
  */
 export async function bootstrap(turn: ClusterTurn): Promise<Next> {
   const { parts, job, state } = turn
-  const isBegun = await hasMembers(turn)
-  const choice = state.bootstrap ?? (await choose(turn))
-  if (!choice) return { againMs: 1_000 }
-  if (isBegun) {
+  if (!state.bootstrap) return (await choose(turn)) ? 'again' : { againMs: 1_000 }
+  const looks = await lookAtEtcd(turn)
+  if (looks.some((look) => ('seen' in look ? look.seen.members.length > 0 : 'begun' in look && look.begun))) {
     await write(turn, async (tx) => {
       await store.confirmBootstrap(tx, state.row.id, nowOf(turn))
       await show(turn, tx, { bootstrap: done, 'control-plane': running() })
@@ -72,20 +73,28 @@ export async function bootstrap(turn: ClusterTurn): Promise<Next> {
     })
     return 'again'
   }
-  const chosen = state.members.find((m) => m.node_id === choice.node_id)!
-  if (choice.called_at !== null && job.elapsedMs(choice.called_at) < bootstrapAgainMs)
-    return wait(turn, 'bootstrap', `etcd was started on ${chosen.name} at ${atTime(choice.called_at)}; waiting for its first member`)
-  const credentials = (await parts.secrets.talosAdmin(state.row.id))!
+  const order = state.bootstrap
+  const { name } = state.members.find((m) => m.node_id === order.node_id)!
+  const refused = (why: string) => wait(turn, 'bootstrap', `etcd cannot be started on ${name} yet: ${why}`)
+  const look = looks.find(({ m }) => m.node_id === order.node_id)
+  if (!look || !('seen' in look)) {
+    const why = look && 'silent' in look ? look.silent : 'it has not answered yet'
+    return order.called_at === null ? refused(why) : wait(turn, 'bootstrap', `etcd was started on ${name} at ${atTime(order.called_at)}, but then: ${why}`)
+  }
+  // Without a start before the order, a later start would prove nothing.
+  if (look.seen.start === null) return refused('Talos has not started its service etcd yet')
+  const standing = standingOf(order, look.seen, (since) => job.elapsedMs(since))
+  if (!standing.isDue) return wait(turn, 'bootstrap', progressOf(name, order.called_at!, look.seen, standing))
+  await write(turn, (tx) => store.noteBootstrapCall(tx, state.row.id, orderOf(look.seen, nowOf(turn))))
   try {
-    const connection = await parts.servers.connection(chosen.node_id)
+    const credentials = (await parts.secrets.talosAdmin(state.row.id))!
+    const connection = await parts.servers.connection(order.node_id)
     await job.effect('bootstrap', () => connection.secure(credentials, (client) => client.bootstrap({ signal: job.signal }), { signal: job.signal }))
   } catch (error) {
     if (job.signal.aborted) throw error
     // `already_exists`: Talos reports etcd data on the server. A later query of the etcd members confirms the bootstrap.
-    if (!(error instanceof TalosError && error.kind === 'already_exists'))
-      return wait(turn, 'bootstrap', `etcd cannot be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof TalosError && error.kind === 'already_exists')) return refused(error instanceof Error ? error.message : String(error))
   }
-  await write(turn, (tx) => store.noteBootstrapCall(tx, state.row.id, nowOf(turn)))
   return { againMs: pollMs(0) }
 }
 

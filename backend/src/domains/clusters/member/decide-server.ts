@@ -4,7 +4,9 @@
  */
 import { elapsedMs } from '../../../clock.ts'
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { Pull } from '#talos/client/pulls.ts'
 import type { Installation } from '#talos/client/installation.ts'
+import { pullText } from '../create/etcd-order.ts'
 import { atTime, lasting, listed } from '../sentences.ts'
 import type { Place } from '../../../db/columns.ts'
 import type { Job } from '../../../engine/engine.ts'
@@ -16,6 +18,8 @@ export interface SeenService {
   readonly state: string
   readonly healthy: boolean
   readonly message: string
+  /** What the service pulls before it runs; null if nothing is known of a pull. */
+  readonly pull?: Pull | null
 }
 
 /** The observed state of a server. */
@@ -111,11 +115,17 @@ export const patienceMs: Partial<Record<Place, number>> = {
   'forget-member': 30 * minute,
   'forget-node': 30 * minute,
 }
-/** A server in maintenance applies a configuration within a second. After this time, in ms, the configuration is sent again. */
+/**
+ * Pause in ms before a configuration is sent again. The evidence is the stage: Talos leaves `maintenance` within a second after it has accepted a configuration
+ * (`machine_status.go`), so a server that is there after the pause doesn't carry it out, or has come back.
+ */
 export const settleMs = 10_000
 /** After this many configurations, a server that is in maintenance again fails: Talos can't be installed on it. */
 export const mostSends = 5
-/** A reset starts at once. If a server still runs after this time, in ms, the reset is sent again. */
+/**
+ * Pause in ms before a reset is sent again. The evidence is the stage: Talos shows `resetting` as soon as the reset begins (`machine_status.go`), and keeps it if
+ * the reset hangs. A server that runs after the pause hasn't begun the reset, or has restarted after it failed.
+ */
 export const resetAgainMs = 90_000
 /** A phase of a restart takes seconds. A server that is no member of a cluster yet, answers, and stays at the same phase for this time, in ms, is restarted by force. */
 const stuckMs = 2 * minute
@@ -309,12 +319,14 @@ function lacking({ unmet, services }: Extract<Seen, { kind: 'secured' }>, counts
     Object.entries(services)
       .filter(([id, s]) => name === 'services' && !s.healthy && /\bfail/i.test(s.message) && id !== 'etcd')
       .map(([id, s]) => `; ${id}: ${s.message}`)
+      .concat(Object.entries(services).flatMap(([id, s]) => (name === 'services' && s.pull && id !== 'etcd' ? `; ${pullText(id, s.pull)}` : [])))
       .join('')
   const reasons = unmet.filter((u) => counts(u.name)).map((u) => `${u.reason}${why(u.name)}`)
   return reasons.length > 0 ? `: ${listed(reasons)}` : ''
 }
 
 function etcdReason(etcd: SeenService | undefined, around: Around): string {
+  if (etcd?.pull) return pullText('etcd', etcd.pull)
   if (around.bootstrap === null) return 'Waiting for etcd to be started on the first control plane that answers'
   if (around.bootstrap.confirmedAt === null) return `Waiting for etcd to be started on ${around.bootstrap.name}`
   return etcd ? `etcd is ${etcd.state.toLowerCase()}${etcd.message ? `: ${etcd.message}` : ''}` : 'etcd has not begun yet'

@@ -5,6 +5,7 @@ import { messageOf, type TalosClient } from '#talos/client/client.ts'
 import { readInstallation } from '#talos/client/installation.ts'
 import { stageOf, type UnmetCondition, unmetOf } from '#talos/client/events.ts'
 import { resources } from '#talos/client/resources.ts'
+import { readPull } from '#talos/client/pulls.ts'
 import { readTrouble } from '#talos/client/trouble.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
 import type { ServerConnection } from '../../../talos-fleet/fleet.ts'
@@ -64,7 +65,7 @@ export async function lookAt(turn: MemberTurn, asked: AskedTroubles): Promise<Se
       if (last?.stage !== stage) return isSlow || stage === 'rebooting'
       return job.now() - last.at >= (last.trouble.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
     }
-    const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining }
+    const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining, askPulls: m.wanted === 'joined' }
     const seen = await look(await parts.servers.connection(m.node_id), await adminOf(turn), expected, job.signal)
     if (!isJoining) asked.delete(job.key)
     if (seen.kind !== 'secured' || !isJoining) return seen
@@ -91,6 +92,8 @@ interface Expected {
   readonly askTrouble?: (stage: string) => boolean
   /** Whether to query what is installed on the disk. Needed until the server is seen to boot from its disk. */
   readonly askInstallation?: boolean
+  /** Whether to query what a service pulls that is being prepared. */
+  readonly askPulls?: boolean
 }
 
 /** @throws only if the caller's signal is aborted */
@@ -118,7 +121,11 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
         // Every call adds three lines to the machine's log, so services are queried only when they matter.
         const isUp = machine.stage === 'booting' || machine.stage === 'running'
         const services = isUp ? await client.services() : []
-        const byId = services.map((s) => [s.id, { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '' }] as const)
+        const described = services.map(async (s) => {
+          const pull = expected.askPulls === true ? await readPull(client, s) : null
+          return [s.id, { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '', pull }] as const
+        })
+        const byId = await Promise.all(described)
         const trouble = machine.stage !== 'running' && expected.askTrouble?.(machine.stage) ? await readTrouble(client) : null
         const installation = isUp && expected.askInstallation ? await readInstallation(client) : null
         return {

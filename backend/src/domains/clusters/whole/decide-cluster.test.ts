@@ -13,6 +13,8 @@ const bootstrap = (confirmed_at: Date | null) => ({
   intent_at: now,
   called_at: now,
   calls: 1,
+  boot_id: null,
+  etcd_start: null,
   confirmed_at,
 })
 const cluster = (members: MemberRow[], more: Partial<ClusterRow> = {}, state: Partial<State> = {}): State => ({

@@ -2,8 +2,10 @@
 import type { ChangeOf } from '#contract/clusters/changes/changes.ts'
 import { BackupRefused } from '../../../../backup/sealed.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { readStage } from '#talos/client/inventory.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
 import { StoreError } from '../../../stores/object-store.ts'
+import { orderOf, progressOf, seeEtcd, standingOf } from '../../create/etcd-order.ts'
 import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
 import { joined, listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
@@ -42,11 +44,21 @@ export async function readBack(turn: Turn): Promise<StepResult> {
   }
 }
 
+/** Pause in ms before a wipe is sent again to a control plane that runs on as if it had not got it. Talos begins a reset before it answers, or at once. */
+const wipeBreakMs = 20_000
+
 /**
- * Time in ms after which a wipe is sent again. It is short if etcd runs, because a control plane that was wiped before the others may have joined them again,
- * and long if etcd doesn't run, because the server may be starting.
+ * Whether a control plane with data of etcd needs the wipe. It does if it never got one; if it came back from the wipe and joined the others, which were wiped
+ * later; or if it runs on in the same boot. While it resets, restarts or starts its services, it carries the wipe out.
  */
-const wipeAgainMs = { runs: 20_000, stopped: 300_000 }
+async function needsWipe(turn: Turn, { m, runs }: EtcdPlace, { wiped_boots: boots, wiped_at: sent }: store.RecoveryRow): Promise<{ boot: string } | null> {
+  const seen = await talos(turn, m.node_id, async (client) => ({ ...(await readStage(client)), boot: await client.bootId() }))
+  const { boot } = seen
+  const got = boots[m.node_id]
+  if (got === undefined || sent === null || (got !== boot && runs)) return { boot }
+  const runsOn = got === boot && (seen.stage === 'running' || seen.stage === 'booting')
+  return runsOn && turn.job.elapsedMs(sent) > wipeBreakMs ? { boot } : null
+}
 
 /**
  * Sends all wipes at once, because a single wiped control plane would join the etcd of the others. Only the partition with etcd's data is wiped, so the servers
@@ -58,15 +70,16 @@ export async function wipe(turn: Turn): Promise<StepResult> {
   const places = await Promise.all(named.map((m) => etcdPlace(viewOf(turn), m)))
   const left = places.filter((p) => p.state !== 'waits')
   if (left.length === 0) return 'done'
-  const { wiped_at: sent } = await recoveryOf(turn)
-  const isDue = ({ runs }: EtcdPlace) => sent === null || job.elapsedMs(sent) > (runs ? wipeAgainMs.runs : wipeAgainMs.stopped)
-  const due = left.filter((p) => p.state === 'has-data' && isDue(p))
+  const recovery = await recoveryOf(turn)
+  const looked = await Promise.all(left.filter((p) => p.state === 'has-data').map(async (p) => ({ m: p.m, due: await needsWipe(turn, p, recovery) })))
+  const due = looked.flatMap(({ m, due: found }) => (found === null ? [] : [{ m, boot: found.boot }]))
   if (due.length > 0) {
     const refused = await job.effect('wipe', () => Promise.all(due.map(({ m }) => sendWipe(turn, m))))
     // If a crash lost the record of a wipe, the wipe is sent again at once. That is harmless before etcd was started from the snapshot.
     const problems = refused.flatMap((problem) => problem ?? [])
     if (problems.length > 0) return { waiting: joined(problems), againMs: 2_000 }
-    await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()) }))
+    const boots = { ...recovery.wiped_boots, ...Object.fromEntries(due.map(({ m, boot }) => [m.node_id, boot])) }
+    await write(turn, (tx) => store.note(tx, state.row.id, { wiped_at: new Date(job.now()), wiped_boots: JSON.stringify(boots) }))
   }
   return { waiting: joined(left.map((p) => p.reason)), againMs: 1_000 }
 }
@@ -119,9 +132,6 @@ async function othersWithEtcd(turn: Turn, except: string): Promise<string | null
     : `${listed(found.map((p) => p.m.name))} ${found.length === 1 ? 'has' : 'have'} etcd data: request the restore again and add ${found.length === 1 ? 'it' : 'them'} to the control planes to wipe`
 }
 
-/** etcd lists its members seconds after its start. If it lists none after this time, in ms, the bootstrap is repeated on the same server. */
-const recoverAgainMs = 20_000
-
 /**
  * Starts etcd from the snapshot, exactly once: the chosen server is stored before the call and never changes, and Talos refuses a second bootstrap of a server
  * with etcd data. The start counts as successful only when etcd lists its members.
@@ -130,23 +140,24 @@ export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResul
   const { job, state } = turn
   const m = memberOf(turn, nodeId!)
   const recovery = await recoveryOf(turn)
-  const seen = await talos(turn, m.node_id, async (client) => {
-    const etcd = (await client.services()).find((s) => s.id === 'etcd')
-    return { etcd, members: etcd?.state === 'Running' ? await client.etcdMembers().catch(() => []) : [] }
-  })
+  const seen = await talos(turn, m.node_id, seeEtcd)
   if (seen.members.some((e) => e.hostname === m.name)) {
     await write(turn, (tx) => store.note(tx, state.row.id, { confirmed_at: new Date(job.now()) }))
     return 'done'
   }
   const { called_at: called } = recovery
-  const isRefused = called !== null && seen.etcd?.state === 'Failed' && /snapshot/.test(seen.etcd.lastEvent?.message ?? '')
-  if (isRefused) {
+  if (called !== null && seen.state === 'Failed' && /snapshot/.test(seen.message ?? '')) {
     // A retry would find the same refusal, because etcd is started from one upload only once.
     return {
-      failed: `etcd on ${m.name} refuses the snapshot: ${seen.etcd!.lastEvent!.message.replace(/\.$/, '')}. Request the restore again, with another snapshot if this repeats`,
+      failed: `etcd on ${m.name} refuses the snapshot: ${seen.message!.replace(/\.$/, '')}. Request the restore again, with another snapshot if this repeats`,
     }
   }
-  if (called !== null && job.elapsedMs(called) < recoverAgainMs) return { waiting: `etcd was started on ${m.name}; waiting for its first member`, againMs: 500 }
+  // Without a start before the order, a later start would prove nothing.
+  if (seen.start === null) return { waiting: `Talos has not started the service etcd of ${m.name} yet`, againMs: 500 }
+  const standing = standingOf(recovery, seen, (since) => job.elapsedMs(since))
+  if (!standing.isDue) return { waiting: progressOf(m.name, called!, seen, standing), againMs: 500 }
+  const order = orderOf(seen, new Date(job.now()))
+  await write(turn, (tx) => store.noteCall(tx, state.row.id, order))
   try {
     await job.effect('recover', () => talos(turn, m.node_id, (client) => client.bootstrap({ recover: true, signal: job.signal }), 60_000))
   } catch (error) {
@@ -154,8 +165,7 @@ export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResul
     // `already_exists`: etcd has data there. The list of members shows whether it runs.
     if (!(error instanceof TalosError && error.kind === 'already_exists')) throw error
   }
-  await write(turn, (tx) => store.noteCall(tx, state.row.id, new Date(job.now())))
-  return { waiting: `etcd was started on ${m.name}; waiting for its first member`, againMs: 500 }
+  return { waiting: progressOf(m.name, order.called_at!, { pull: null }, { isDue: false, why: null }), againMs: 500 }
 }
 
 /** Waits until the control planes of the restore are healthy members of etcd. A control plane that doesn't answer is left out. */

@@ -18,10 +18,11 @@ export const recovery = (on: Db | Tx, clusterId: string, operationId: string): P
 export const note = (tx: Tx, clusterId: string, change: Updateable<Tables['cluster_recovery']>) =>
   tx.updateTable('cluster_recovery').set(change).where('cluster_id', '=', clusterId).execute()
 
-export const noteCall = (tx: Tx, clusterId: string, at: Date) =>
+/** Records an order to start etcd before it is sent. */
+export const noteCall = (tx: Tx, clusterId: string, order: Pick<RecoveryRow, 'called_at' | 'boot_id' | 'etcd_start'>) =>
   tx
     .updateTable('cluster_recovery')
-    .set({ called_at: at, calls: sql<number>`calls + 1` })
+    .set({ ...order, calls: sql<number>`calls + 1` })
     .where('cluster_id', '=', clusterId)
     .execute()
 

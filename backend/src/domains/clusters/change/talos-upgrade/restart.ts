@@ -16,7 +16,10 @@ import { targetOf } from './targets.ts'
 
 /** How often a failed write of an image is tried before the step fails, because a registry may be unreachable for a moment. */
 const mostTries = 3
-/** A machine that still runs the same boot after this time, in ms, gets the command to restart again. */
+/**
+ * Pause in ms before a machine gets the command to restart again. The evidence is the stage and the boot: Talos shows `rebooting` or `upgrading` as soon as the
+ * command begins (`machine_status.go`), and keeps it if the command hangs. A machine that is `running` in the same boot after the pause hasn't begun it.
+ */
 const restartAgainMs = 120_000
 /** A step that has waited for this time, in ms, shows the last lines of the machine's log. */
 const quietMs = 15_000
