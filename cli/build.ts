@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { build } from 'vite'
+import packageFile from '../package.json' with { type: 'json' }
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -18,6 +19,14 @@ export async function buildClient(outDir: string): Promise<void> {
     root: at('..'),
     logLevel: 'warn',
     ssr: { noExternal: true },
+    // Of package.json the CLI uses only the version.
+    plugins: [
+      {
+        name: 'version-only',
+        enforce: 'pre',
+        transform: { filter: { id: /package\.json$/ }, handler: () => JSON.stringify({ version: packageFile.version }) },
+      },
+    ],
     build: {
       ssr: at('src/standalone.ts'),
       outDir,
