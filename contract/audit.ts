@@ -95,7 +95,7 @@ const sentences = {
   'offer.detached': 'Detached from its cluster[: {why}]',
   'operation.cancel_requested': 'Cancelling was requested',
   'operation.retried': 'A retry was requested',
-  'operation.resumed': 'Resumed after a restore',
+  'operation.resumed': 'Resumed by a user',
   'operation.cancelled': 'Cancelled[: {reason}]',
   'operation.failed': 'Failed[: {reason}]',
   'operation.done': 'Completed',

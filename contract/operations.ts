@@ -146,6 +146,8 @@ export const Operation = z.object({
   starts_at: z.optional(z.nullable(time)),
   /** Whether the change runs only while the maintenance window of its cluster is open. */
   in_window: z.optional(z.boolean()),
+  /** True: its work has ended Steelyard twice in a row, so it waits until a user resumes it. */
+  halted: z.optional(z.boolean()),
   started_at: z.nullable(time),
   ended_at: z.nullable(time),
   steps: z.array(Step),

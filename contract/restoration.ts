@@ -46,7 +46,8 @@ export const clusterResume = operation('clusterResume', 'POST /v1/clusters/{id}/
   errors: ['transition_refused'],
 })
 export const operationResume = operation('operationResume', 'POST /v1/operations/{id}/resume', 'signed_in', {
-  summary: 'Resume an operation that has been held since a restore. If the operation is on a cluster or one of its servers, the whole cluster is resumed.',
+  summary:
+    'Resume an operation that has been held since a restore, or that waits because its work ended Steelyard twice. After a restore the whole cluster of the operation is resumed.',
   answer: z.object({ operations: z.array(Operation) }),
   errors: ['transition_refused'],
 })

@@ -750,5 +750,10 @@ export interface Tables {
     failures: Generated<number>
     last_error: string | null
     held: Generated<boolean>
+    instance: string | null
+    crashes: Generated<number>
+    crash_mark: string | null
+    crashed_fence: number | null
+    halted_at: Date | null
   }
 }

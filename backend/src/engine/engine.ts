@@ -5,10 +5,12 @@
  * is checked. `queue.ts` claims and runs due objects, in any number of processes; `testing/manual-engine.ts` does so in tests, with a test clock.
  * Wake-ups are level-triggered: several are merged into one, and a run sees everything committed before it began.
  */
+import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { type Db, inTransaction, lostDatabase, type Tx, untilDatabase } from '../db/db.ts'
 import type { Platform } from '../platform.ts'
+import { halt, haltedSentence, resumeHalted, takeBack } from './crashes.ts'
 import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { FenceLost, type Job, jobOf, type Taken, type Work } from './job.ts'
 import { sentenceFor } from './trouble.ts'
@@ -26,6 +28,14 @@ class TooLong extends Error {
 
 /** `againMs`: run again after this time even without a wake-up. Void: run again only after a wake-up. */
 export type Outcome = { readonly againMs: number } | void
+
+/** What the engine needs to know of operations, to halt an object whose runs end the process (`crashes.ts`). */
+export interface Carriers {
+  /** Whether an open operation carries the row `w` of `wake_up`. */
+  readonly carried: () => RawBuilder<boolean>
+  /** Called after objects were halted: their operations wait for a user. */
+  readonly halted: (tx: Tx, objects: readonly Work[], reason: string) => Promise<void>
+}
 
 export interface Reconciler {
   readonly queue: string
@@ -62,6 +72,9 @@ export const retryDelayMs = (failures: number, random: () => number): number => 
 export class Engine {
   readonly db: Db
   readonly owner: string
+  /** This start of the process; `owner` is the same after a restart. */
+  readonly instance = randomUUID()
+  #carriers: Carriers | undefined
   readonly reconcilers = new Map<string, Reconciler>()
   readonly #parts: Parts
   readonly #runs = new Map<string, { taken: Taken; abort: AbortController }>()
@@ -110,12 +123,34 @@ export class Engine {
     return subjects
   }
 
+  /** Called once, by the domain of operations. */
+  carriedBy(carriers: Carriers): void {
+    this.#carriers = carriers
+  }
+
+  /** Halts objects whose runs have ended the process repeatedly, and says so at their operations. `isAny`: whether any object is halted. */
+  async haltCrashed(): Promise<{ readonly halted: readonly Work[]; readonly isAny: boolean }> {
+    const carriers = this.#carriers
+    if (!carriers) return { halted: [], isAny: false }
+    const { halted, isAny } = await inTransaction(this.db, (tx) => halt(tx, carriers.carried()))
+    // A separate transaction, because operations are locked before the objects that carry them out.
+    if (halted.length > 0) await inTransaction(this.db, (tx) => carriers.halted(tx, halted, haltedSentence))
+    return { halted, isAny }
+  }
+
+  /** Called in the caller's transaction: halted objects run again after the commit. Returns whether any of them was halted. */
+  async resume(tx: Tx, objects: readonly Work[]): Promise<boolean> {
+    const isAny = await resumeHalted(tx, objects)
+    if (isAny) for (const { queue, key } of objects) await this.wake(tx, queue, key)
+    return isAny
+  }
+
   /** Why the last runs of objects failed: sentences by `queue key`. Contains only objects that are currently failing. */
-  async troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>> {
+  async troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, { readonly reason: string; readonly isHalted: boolean }>> {
     if (objects.length === 0) return new Map()
     const rows = await on
       .selectFrom('wake_up')
-      .select(['queue', 'key', 'last_error'])
+      .select(['queue', 'key', 'last_error', 'halted_at'])
       .where('failures', '>', 0)
       .where((e) =>
         e(
@@ -125,7 +160,11 @@ export class Engine {
         ),
       )
       .execute()
-    return new Map(rows.flatMap(({ queue, key, last_error }) => (last_error === null ? [] : [[`${queue} ${key}`, last_error] as const])))
+    return new Map(
+      rows.flatMap(({ queue, key, last_error: reason, halted_at }) =>
+        reason === null ? [] : [[`${queue} ${key}`, { reason, isHalted: halted_at !== null }] as const],
+      ),
+    )
   }
 
   /** Objects of these queues whose last run failed, with the reason. */
@@ -155,11 +194,11 @@ export class Engine {
       with due as materialized (
         select w.queue, w.key from json_to_recordset(${JSON.stringify(places)}) as free (queue text, places integer)
         cross join lateral (
-          select queue, key from wake_up where queue = free.queue and owner is null and due_at <= ${this.#now()}
+          select queue, key from wake_up where queue = free.queue and owner is null and halted_at is null and due_at <= ${this.#now()}
           order by due_at, key limit free.places for update skip locked) w)
-      update wake_up w set fence = w.fence + 1, owner = ${this.owner}, taken_at = now(), beat_at = now(), due_at = null
+      update wake_up w set fence = w.fence + 1, owner = ${this.owner}, instance = ${this.instance}, taken_at = now(), beat_at = now(), due_at = null
       from due where w.queue = due.queue and w.key = due.key
-      returning w.queue, w.key, w.fence, w.failures, w.last_error as trouble,
+      returning w.queue, w.key, w.fence, w.failures, w.crashes, w.last_error as trouble,
         exists (select from hold where hold.subject::text = split_part(w.key, '/', 1)) as held`.execute(this.db)
     const claimed = await Promise.all(
       rows.map(async ({ held, ...taken }) => (held && (await inTransaction(this.db, (tx) => putAside(tx, taken))) ? [] : [taken])),
@@ -203,21 +242,24 @@ export class Engine {
       this.#runs.delete(runKey)
     }
     // The result is written as soon as the database is back. Until then the object stays claimed.
-    await untilDatabase(() => this.#end(taken, end, againMs), shutdown)
+    const isReleased = await untilDatabase(() => this.#end(taken, end, againMs), shutdown)
+    // Another process has taken over the object, and may have counted a crash of this one.
+    if (!isReleased) await untilDatabase(() => takeBack(this.db, taken), shutdown)
   }
 
-  /** Releases the object after a run. `end`: null for success, a sentence for failure, undefined if the run doesn't count. */
-  #end(taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<unknown> {
+  /** Releases the object after a run; false if this run no longer holds it. `end`: null for success, a sentence for failure, undefined if the run doesn't count. */
+  #end(taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<boolean> {
     return inTransaction(this.db, async (tx) => {
       // Called before the wake-up row is locked, because objects are always locked before their wake-up row.
       if (end !== undefined && end !== taken.trouble) for (const tell of this.#troubleListeners) await tell(tx, taken)
       const outcome = end === undefined ? sql`` : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
       // `least` ignores nulls. The object is due at the time of a wake-up during the run, or after `againMs`, whichever is earlier.
-      return sql`
+      const { rows } = await sql<{ announced: unknown }>`
         with released as (
-          update wake_up set owner = null, beat_at = null, due_at = least(due_at, ${againMs === undefined ? null : this.#later(againMs)}::timestamptz) ${outcome}
+          update wake_up set owner = null, beat_at = null, crashes = 0, crash_mark = null, due_at = least(due_at, ${againMs === undefined ? null : this.#later(againMs)}::timestamptz) ${outcome}
           where queue = ${taken.queue} and key = ${taken.key} and fence = ${taken.fence} and owner = ${this.owner} returning due_at)
-        select ${announced} from released where ${isSoon}`.execute(tx)
+        select case when ${isSoon} then ${announced} end as announced from released`.execute(tx)
+      return rows.length > 0
     })
   }
 

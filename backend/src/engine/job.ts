@@ -10,6 +10,8 @@ export type Work = { readonly queue: string; readonly key: string }
 export interface Taken extends Work {
   readonly fence: number
   readonly failures: number
+  /** Number of runs in a row that ended their process (`crashes.ts`). */
+  readonly crashes: number
   /** Why the previous run failed. */
   readonly trouble: string | null
 }
@@ -63,7 +65,7 @@ export type Job = ReturnType<typeof jobOf>
 
 /** @param signal aborts at shutdown, at the deadline, and when the object is taken over */
 export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint }: Pick<Platform, 'db' | 'clock' | 'failpoint'>) {
-  const { queue, key, failures } = taken
+  const { queue, key, failures, crashes } = taken
   const fence = fenceOf(db, taken)
   const at = () => new Date(clock.now())
   return {
@@ -74,6 +76,8 @@ export function jobOf(taken: Taken, signal: AbortSignal, { db, clock, failpoint 
     signal,
     /** Number of consecutive failed runs before this one. */
     failures,
+    /** Number of runs in a row, before this one, that ended their process. */
+    crashes,
     /** Milliseconds since 1970, by the engine's clock. */
     now: () => clock.now(),
     /** Time of the last jump of the engine's clock; 0 if there was none. */

@@ -10,6 +10,7 @@ import { sql } from 'kysely'
 import { isDatabaseGone } from '../db/db.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
+import { freed } from './crashes.ts'
 import { type Engine, leaseMs, longestSleepMs, wakeChannel } from './engine.ts'
 import type { Taken } from './job.ts'
 
@@ -55,7 +56,7 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     if (queues.length === 0) return longestSleepMs
     const { rows } = await sql<{ ms: number | null }>`
       select extract(epoch from min(next.due_at) - now())::float8 * 1000 as ms from unnest(${queues}::text[]) as q (queue)
-      cross join lateral (select due_at from wake_up w where w.queue = q.queue and owner is null and due_at is not null order by due_at limit 1) next`.execute(
+      cross join lateral (select due_at from wake_up w where w.queue = q.queue and owner is null and due_at is not null and halted_at is null order by due_at limit 1) next`.execute(
       db,
     )
     const ms = rows[0]?.ms ?? longestSleepMs
@@ -63,21 +64,33 @@ export function engineQueue(core: Engine, { listener, log }: { listener: Listene
     return ms > 0 ? Math.ceil(ms) + 1 : lockedRetryMs
   }
 
+  /** Whether an object may be halted: it goes on when its operation has ended. */
+  let mayBeHalted = true
+  const haltCrashed = async (): Promise<void> => {
+    const { halted, isAny } = await core.haltCrashed()
+    mayBeHalted = isAny
+    const named = halted.map(({ queue, key }) => `${queue} ${key}`).join(', ')
+    if (halted.length > 0) log.error('run.halted', { count: halted.length, reason: named.slice(0, 1_000) })
+  }
+
   /**
    * Frees objects of processes with an expired lease, and objects that this process owns in the database but doesn't run: it was killed, or lost the
    * connection before it got the response to a claim. The objects become due. `claim` never runs at the same time.
    */
   const sweep = async (): Promise<void> => {
+    // After a lost response to a claim this process still lives. A row of another start of this process, or with an expired lease, is of a process that has ended.
+    const isCounted = sql<boolean>`(l.owner <> ${owner} or l.instance is distinct from ${core.instance}::uuid)`
     const { rows } = await sql<{ owner: string }>`
       with lost as materialized (
-        select w.queue, w.key, w.owner from wake_up w
+        select w.queue, w.key, w.owner, w.instance from wake_up w
         where w.owner is not null and case when w.owner = ${owner}
           then not exists (select from json_to_recordset(${rowsOf(held.keys())}) as r (queue text, key text, fence bigint) where (r.queue, r.key, r.fence) = (w.queue, w.key, w.fence))
           else w.beat_at < now() - ${`${leaseMs} milliseconds`}::interval end
         for update of w skip locked),
       freed as (
-        update wake_up w set owner = null, beat_at = null, due_at = least(w.due_at, now()) from lost l where w.queue = l.queue and w.key = l.key returning l.owner)
+        update wake_up w set ${freed(isCounted)} from lost l where w.queue = l.queue and w.key = l.key returning l.owner)
       select owner, pg_notify(${wakeChannel}, '0') from freed`.execute(db)
+    if (rows.length > 0 || mayBeHalted) await haltCrashed()
     const own = rows.filter((row) => row.owner === owner).length
     if (own > 0) log.info('engine.resumed', { count: own })
     if (rows.length > own) log.warn('run.taken_over', { count: rows.length - own })

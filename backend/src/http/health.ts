@@ -42,7 +42,7 @@ async function metricsText({ db, pool, version }: Platform, app: FastifyInstance
   try {
     const { rows } = await sql<{ open: number; due: number; failing: number; escrow: number; outbox: number }>`select
       (select count(*)::int from operation where ended_at is null) as open,
-      (select count(*)::int from wake_up where owner is null and due_at <= now()) as due,
+      (select count(*)::int from wake_up where owner is null and halted_at is null and due_at <= now()) as due,
       (select count(*)::int from wake_up where failures > 0) as failing,
       (select count(*)::int from effect e join wake_up w using (queue, key) where e.name = 'escrow' and e.failed_at is not null and w.failures > 0) as escrow,
       (select count(*)::int from outbox) as outbox`.execute(db)

@@ -15,6 +15,8 @@ export interface EngineProcess {
   readonly db: Db
   readonly owner: string
   wake(key: string, afterMs?: number): Promise<void>
+  /** Resumes a halted object. */
+  resume(key: string): Promise<boolean>
   start(): Promise<void>
   stop(graceMs?: number): Promise<void>
   /** Ends everything at once without releasing claims, like a kill. */
@@ -24,7 +26,12 @@ export interface EngineProcess {
 export function engineProcess(
   connection: ClientConfig,
   reconcile: Reconciler['reconcile'],
-  { owner = `engine ${randomUUID()}`, concurrency = 8, log = silent }: { owner?: string; concurrency?: number; log?: Log } = {},
+  {
+    owner = `engine ${randomUUID()}`,
+    concurrency = 8,
+    log = silent,
+    isCarried = false,
+  }: { owner?: string; concurrency?: number; log?: Log; isCarried?: boolean } = {},
 ): EngineProcess {
   const database = connect({ connection, poolSize: 10 })
   const { db } = database
@@ -34,6 +41,7 @@ export function engineProcess(
   }
   const core = new Engine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
   core.register({ queue: 'test', reconcile, concurrency })
+  core.carriedBy({ carried: () => sql<boolean>`${isCarried}::boolean`, halted: async () => undefined })
   const queue = engineQueue(core, { listener, log })
   listener.start()
   const close = async () => {
@@ -48,6 +56,7 @@ export function engineProcess(
     db,
     owner,
     wake: (key, afterMs = 0) => inTransaction(db, (tx) => core.wake(tx, 'test', key, { afterMs })),
+    resume: (key) => inTransaction(db, (tx) => core.resume(tx, [{ queue: 'test', key }])),
     start: async () => queue.start(),
     async stop(graceMs = 5_000) {
       await queue.stop(graceMs)
@@ -75,9 +84,9 @@ export async function nextRunAt(db: Db, queue: string, key: string): Promise<Dat
 }
 
 /** Claims an object that no process runs, due or not. It stays claimed until the test runs it. */
-export async function claimNow({ db, owner }: Engine, queue: string, key: string): Promise<Taken | undefined> {
+export async function claimNow({ db, owner, instance }: Engine, queue: string, key: string): Promise<Taken | undefined> {
   const { rows } = await sql<Taken>`
-    update wake_up set fence = fence + 1, owner = ${owner}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null
-    returning queue, key, fence, failures, last_error as trouble`.execute(db)
+    update wake_up set fence = fence + 1, owner = ${owner}, instance = ${instance}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null
+    returning queue, key, fence, failures, crashes, last_error as trouble`.execute(db)
   return rows[0]
 }

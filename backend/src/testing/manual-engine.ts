@@ -13,6 +13,7 @@ export function manualEngine(core: Engine, clock: TestClock) {
       .selectFrom('wake_up')
       .select(['queue', 'due_at'])
       .where('owner', 'is', null)
+      .where('halted_at', 'is', null)
       .where('due_at', '<=', new Date(until))
       .where('queue', 'in', [...core.reconcilers.keys()])
       .orderBy('due_at')

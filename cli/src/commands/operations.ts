@@ -61,7 +61,8 @@ export const operationCommands: Command[] = [
     name: 'operation resume',
     of: noun.operation,
     operation: operationResume,
-    summary: 'Resume an operation that has been held since a restore. If the operation is on a cluster, the whole cluster is resumed.',
+    summary:
+      'Resume an operation that has been held since a restore, or that waits because its work ended Steelyard twice. After a restore the whole cluster is resumed.',
     say: resumedText,
   }),
 ]

@@ -37,7 +37,9 @@ export function operationRoutes(app: FastifyInstance, operations: Operations): v
 
 export function operations(parts: OperationParts) {
   const view = viewing(parts)
-  return { ...reading(parts, view), ...writing(parts, view), ...requests(parts, view), worksPerServer: view.worksPerServer }
+  const writes = writing(parts, view)
+  parts.engine.carriedBy({ carried: view.carried, halted: (...args) => writes.halted(...args) })
+  return { ...reading(parts, view), ...writes, ...requests(parts, view), worksPerServer: view.worksPerServer }
 }
 
 const reading = ({ db }: OperationParts, { shown, whole, plain }: View) => ({

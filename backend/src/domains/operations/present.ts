@@ -34,17 +34,19 @@ function withWait(operation: Operation): Operation {
 }
 
 /** @param troubles reasons of failed runs, from `engine.troubles` */
-function present(found: store.Found, perServer: ReadonlyMap<string, string>, troubles: ReadonlyMap<string, string>): Operation {
+function present(found: store.Found, perServer: ReadonlyMap<string, string>, troubles: Awaited<ReturnType<OperationParts['engine']['troubles']>>): Operation {
   const { row, steps } = found
   const atStep = new Map<string, string>()
-  let reason = row.reason
+  let { reason } = row
+  let isHalted = false
   for (const { object, nodeId } of workOf(found, perServer)) {
     const trouble = troubles.get(`${object.queue} ${object.key}`)
     if (trouble === undefined) continue
+    isHalted ||= trouble.isHalted
     const own = steps.filter((s) => s.node_id === nodeId)
     const step = stopped(own) ?? (nodeId === null ? stopped(steps) : undefined)
-    if (step) atStep.set(step.key, trouble)
-    if (nodeId === null) reason = trouble
+    if (step) atStep.set(step.key, trouble.reason)
+    if (nodeId === null || trouble.isHalted) reason = trouble.reason
   }
   return {
     id: row.id,
@@ -56,6 +58,7 @@ function present(found: store.Found, perServer: ReadonlyMap<string, string>, tro
     created_at: row.created_at.toISOString(),
     starts_at: time(row.starts_at),
     in_window: row.in_window,
+    ...(isHalted && { halted: true }),
     started_at: time(row.started_at),
     ended_at: time(row.ended_at),
     steps: steps.map(({ operation_id: _id, position: _position, ...s }) => ({
@@ -78,23 +81,28 @@ export function viewing({ tell, engine }: OperationParts) {
     tell(tx, caller, { name: `operation.${how}`, object: { kind: 'operation', id }, version, scope })
 
   engine.onTrouble(async (tx, { queue, key }) => {
-    const objects = [{ queue, key }]
-    for (const [whole, each] of perServer) if (each === queue) objects.push({ queue: whole, key: key.slice(0, key.lastIndexOf('/')) })
-    for (const { id } of await store.openOn(tx, objects)) await announced(tx, system, 'updated', await store.update(tx, id, {}))
+    for (const { id } of await store.openOn(tx, wholes({ queue, key }))) await announced(tx, system, 'updated', await store.update(tx, id, {}))
   })
+
+  /** The objects that carry out an operation, and its open operations of halted ones. */
+  const objectsOf = (found: store.Found): Work[] => workOf(found, perServer).map(({ object }) => object)
+  const wholes = ({ queue, key }: Work): Work[] => [
+    { queue, key },
+    ...[...perServer].flatMap(([whole, each]) => (each === queue ? [{ queue: whole, key: key.slice(0, key.lastIndexOf('/')) }] : [])),
+  ]
 
   /** Converts rows, with the current errors of their reconcilers. */
   const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
-    const troubles = await engine.troubles(
-      on,
-      found.flatMap((f) => workOf(f, perServer).map(({ object }) => object)),
-    )
+    const troubles = await engine.troubles(on, found.flatMap(objectsOf))
     return found.map((f) => withWait(present(f, perServer, troubles)))
   }
 
   return {
     announced,
     shown,
+    objectsOf,
+    wholes,
+    carried: () => store.carried(perServer),
     whole: async (on: Db | Tx, id: string): Promise<Operation> => (await shown(on, [(await store.get(on, id))!]))[0]!,
     /** Converts rows for reconcilers, without errors. */
     plain: (found: store.Found): Operation => present(found, perServer, new Map()),

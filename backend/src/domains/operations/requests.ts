@@ -45,7 +45,7 @@ async function lockFor(tx: Tx, caller: UserCaller, id: string): Promise<store.Op
   return row
 }
 
-export function requests({ db, clock, record }: OperationParts, { wake, whole }: View) {
+export function requests({ db, clock, record, engine }: OperationParts, { wake, whole, objectsOf }: View) {
   const guards = new Map<string, RetryGuard>()
 
   const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
@@ -115,6 +115,14 @@ export function requests({ db, clock, record }: OperationParts, { wake, whole }:
     async heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined> {
       const row = await lockFor(tx, caller, id)
       return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)
+    },
+
+    /** Resumes an operation whose work was halted (`engine/crashes.ts`); undefined if none was. @throws Problem not_found, forbidden */
+    async resumeHalted(tx: Tx, caller: UserCaller, id: string): Promise<Operation | undefined> {
+      const row = await lockFor(tx, caller, id)
+      if (!(await engine.resume(tx, objectsOf((await store.get(tx, id))!)))) return undefined
+      const status = row.status === 'waiting' ? ('running' as const) : row.status
+      return written(tx, caller, 'operation.resumed', row, await store.update(tx, id, { status, reason: null }))
     },
 
     /** Sets a queue's guard, which decides whether a failed operation can be retried and which disks a retry would wipe. */

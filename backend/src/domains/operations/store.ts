@@ -1,5 +1,5 @@
 /** SQL for operations and their steps. */
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { operationList } from '#contract/operations.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -184,6 +184,14 @@ export const openOn = (tx: Tx, objects: readonly Work[]) =>
     .orderBy('id')
     .forUpdate()
     .execute()
+
+/**
+ * Whether an open operation carries the row `w` of `wake_up`, itself or as one of its servers.
+ * @param perServer queues of operations, with the queue of their servers, whose keys are `<operation's key>/<server's id>`
+ */
+export const carried = (perServer: ReadonlyMap<string, string>): RawBuilder<boolean> => sql<boolean>`exists (
+  select from operation o left join json_to_recordset(${JSON.stringify([...perServer].map(([whole, each]) => ({ whole, each })))}) as p (whole text, each text) on p.whole = o.queue
+  where o.ended_at is null and ((o.queue = w.queue and o.queue_key = w.key) or (p.each = w.queue and starts_with(w.key, o.queue_key || '/'))))`
 
 export async function recent(db: Db, which: 'running' | 'failed', scopes: readonly string[], limit: number) {
   const rows = await (

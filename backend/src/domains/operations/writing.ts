@@ -11,6 +11,7 @@ import {
   type Step,
 } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
+import type { Work } from '../../engine/engine.ts'
 import { heldSentence, holdOf } from '../../engine/holds.ts'
 import { type Caller, callerName, system } from '../../http/caller.ts'
 import type { Change } from '../../record.ts'
@@ -50,7 +51,7 @@ export async function demandFree(tx: Tx, key: string, name: string): Promise<voi
   if (await holdOf(tx, key)) throw new Problem('operation_running', heldSentence(name))
 }
 
-export function writing({ clock, record }: OperationParts, { announced, whole, wake }: View) {
+export function writing({ clock, record }: OperationParts, { announced, whole, wake, wholes }: View) {
   const now = () => new Date(clock.now())
   const updated = async (tx: Tx, id: string, change: Parameters<typeof store.update>[2]) => announced(tx, system, 'updated', await store.update(tx, id, change))
 
@@ -209,6 +210,14 @@ export function writing({ clock, record }: OperationParts, { announced, whole, w
     async note(tx: Tx, id: string, reason: string): Promise<void> {
       const row = await store.lock(tx, id)
       if (row && !hasEnded(row) && row.reason !== reason) await updated(tx, id, { reason })
+    },
+
+    /** Called after objects were halted (`engine/crashes.ts`): their operations wait for a user. */
+    async halted(tx: Tx, objects: readonly Work[], reason: string): Promise<void> {
+      for (const { id } of await store.openOn(tx, objects.flatMap(wholes))) {
+        const row = (await store.byId(tx, id))!
+        await updated(tx, id, { reason, ...(row.status === 'running' && { status: 'waiting' }) })
+      }
     },
 
     /** Resumes and returns the operations on objects that are no longer held. */

@@ -14,7 +14,7 @@ import type { Clusters } from '../clusters/clusters.ts'
 import type { Operations } from '../operations/operations.ts'
 import * as store from './store.ts'
 
-type Parts = Platform & { operations: Pick<Operations, 'held' | 'heldBy' | 'goOn'>; clusters: Pick<Clusters, 'goOn'> }
+type Parts = Platform & { operations: Pick<Operations, 'held' | 'heldBy' | 'goOn' | 'resumeHalted'>; clusters: Pick<Clusters, 'goOn'> }
 export type Restorations = ReturnType<typeof restoration>
 
 export function restorationRoutes(app: FastifyInstance, restorations: Restorations): void {
@@ -78,7 +78,14 @@ export function restoration({ db, engine, log, record, operations, clusters }: P
     resumeOperation: (caller: UserCaller, id: string) =>
       inTransaction(db, async (tx) => {
         const owner = await operations.heldBy(tx, caller, id)
-        if (!owner) throw new Problem('transition_refused', 'Only an operation that is held since a restore can be resumed')
+        if (!owner) {
+          const resumed = await operations.resumeHalted(tx, caller, id)
+          if (resumed) return { operations: [resumed] }
+          throw new Problem(
+            'transition_refused',
+            'Only an operation that waits for a user, after a restore or because its work ended Steelyard, can be resumed',
+          )
+        }
         return resume(tx, caller, owner)
       }),
 

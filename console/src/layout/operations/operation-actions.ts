@@ -14,6 +14,7 @@ import {
 } from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
+import { operationResume } from '#contract/restoration.ts'
 import { call } from '../../api/client.ts'
 import { allowed, heldScopes } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
@@ -58,6 +59,16 @@ async function retry(operation: Operation): Promise<void> {
   }
 }
 
+/** Tries again what has ended Steelyard twice. */
+async function resume({ id }: Operation): Promise<void> {
+  try {
+    await call(operationResume, { params: { id } })
+    await refreshOperations()
+  } catch (problem) {
+    toast.error(reasonOf(problem))
+  }
+}
+
 const cancel = (operation: Operation): Promise<boolean> =>
   confirm({
     title: `Cancel: ${operationTitle(operation)}?`,
@@ -85,6 +96,7 @@ export const operationActions = (o: Operation, cluster: Cluster | undefined): Ac
   ...(isClusterChange(o.kind) && cluster !== undefined && (o.status === 'cancelled' || o.status === 'failed')
     ? [{ label: 'Plan again', icon: 'edit' as const, can: mayChange(o), to: paths.changeCluster(cluster.id, changeTable[o.kind].change) }]
     : []),
+  ...only(o.halted === true, { label: 'Resume', icon: 'refresh', can: mayChange(o), run: () => resume(o) }),
   ...only(!hasEnded(o) && o.kind !== 'clusterDelete', {
     label: 'Cancel',
     danger: true,
