@@ -1,6 +1,6 @@
 /**
  * The files that may call a raw parser or read from a network: who wrote the bytes, on which thread they are read, and their limits
- * (docs/decisions/019-work-budgets.md). `parsers.test.ts` finds a file that isn't here, and a row that isn't needed any more.
+ * (docs/decisions/021-work-budgets.md). `parsers.test.ts` finds a file that isn't here, and a row that isn't needed any more.
  *
  * A reader that isn't linear, or whose input may exceed 256 KiB, runs on a worker thread (backend/src/reading/jobs.ts has its limits of processor time and
  * memory). Bounded linear readers stay on the main thread.

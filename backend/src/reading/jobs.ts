@@ -1,6 +1,6 @@
 /**
  * Every piece of work on bytes that strangers wrote which isn't done on the main thread: on which thread it is done, and its limits
- * (docs/decisions/019-work-budgets.md). Which files may call a raw parser is in `tools/parsers.ts`.
+ * (docs/decisions/021-work-budgets.md). Which files may call a raw parser is in `tools/parsers.ts`.
  *
  * The limits of depth and of the number of values are those of the parsers: `usualBounds` (talos/config/tree.ts) for YAML, `limits` (json.ts) for JSON.
  */
