@@ -1,9 +1,9 @@
-/** Measures what a piece of work costs the main thread and the process, for tests of attacks. */
+/** Measures what an attack costs the main thread and the process. */
 
 export interface Cost {
   /**
-   * Processor time in ms of the main thread between two looks, at most: no turn took longer. Processor time doesn't grow if other processes have the processor, and
-   * work of other threads isn't in it.
+   * Upper bound of the processor time in ms of the main thread's longest turn: the time between two looks, which short turns may share. Processor time doesn't grow
+   * if other processes have the processor, and work of other threads isn't in it.
    */
   readonly longestTurnMs: number
   /** By how much the memory of the process grew meanwhile, at most. */
@@ -17,8 +17,8 @@ export const mostGrownBytes = 100 * 1024 * 1024
 
 const betweenLooksMs = 1
 
-/** Does the work, and looks at the main thread between its turns. */
-export async function costOf(act: () => Promise<unknown>): Promise<Cost> {
+/** Watches the main thread and the memory, between the turns of the main thread. The returned function ends that and gives the cost until then. */
+export function watchTurns(): () => Cost {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()
   let [longest, largest] = [0, before]
@@ -32,13 +32,23 @@ export async function costOf(act: () => Promise<unknown>): Promise<Cost> {
     timer = setTimeout(look, betweenLooksMs)
   }
   timer = setTimeout(look, betweenLooksMs)
+  return () => {
+    look()
+    clearTimeout(timer)
+    return { longestTurnMs: longest, grownBytes: largest - before }
+  }
+}
+
+/** The cost of a piece of work. */
+export async function costOf(act: () => Promise<unknown>): Promise<Cost> {
+  const end = watchTurns()
   try {
     await act()
     // The turn that ended the work counts as well.
     await new Promise((resolve) => setTimeout(resolve, betweenLooksMs))
-  } finally {
-    look()
-    clearTimeout(timer!)
+  } catch (error) {
+    end()
+    throw error
   }
-  return { longestTurnMs: longest, grownBytes: largest - before }
+  return end()
 }

@@ -24,23 +24,3 @@ export function processorMs(act: () => unknown): number {
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
 }
-
-/**
- * Watches the turns of the main thread. The returned function ends that and gives an upper bound of the longest turn's own processor time, in ms, which doesn't
- * depend on how busy the machine is: the processor time between two timers, which many short turns may share.
- */
-export function watchTurns(): () => number {
-  let last = process.threadCpuUsage()
-  let longestMs = 0
-  const look = () => {
-    const { user, system } = process.threadCpuUsage(last)
-    longestMs = Math.max(longestMs, (user + system) / 1000)
-    last = process.threadCpuUsage()
-  }
-  const timer = setInterval(look, 5)
-  return () => {
-    clearInterval(timer)
-    look()
-    return longestMs
-  }
-}
