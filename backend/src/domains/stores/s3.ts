@@ -7,6 +7,10 @@ import { allTagged, s3Calls, type S3Settings, textOf } from './s3-call.ts'
 /** Bytes of a part. S3 takes parts of at least 5 MiB and at most 10,000 of them: 160 GiB, far more than etcd's largest database. */
 const partBytes = 16 * 1024 * 1024
 
+const cancelMs = 30_000
+/** Interrupted uploads that are cancelled at once. Each use of the store leaves at most one; a hostile service may list any number. */
+const mostCancelled = 20
+
 /** Splits the source into parts of equal size; the last may be shorter or, for an empty source, empty. */
 async function* partsOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   let part = Buffer.allocUnsafe(partBytes)
@@ -33,15 +37,19 @@ export function s3Store(settings: S3Settings, policy: EndpointPolicy): ObjectSto
   const calls = s3Calls(settings, policy)
   const done = async (question: Parameters<typeof calls.ask>[0], signal: AbortSignal): Promise<string> => textOf(await calls.ask(question, signal))
 
-  const cancel = (key: string, uploadId: string): Promise<unknown> =>
-    done({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(30_000)).catch(() => undefined)
+  const cancel = (key: string, uploadId: string, signal: AbortSignal): Promise<unknown> =>
+    done({ method: 'DELETE', key, query: { uploadId } }, signal).catch(() => undefined)
 
   /** Uploads of this key that were interrupted. The service keeps, and bills, their parts until they are cancelled. */
   const cancelLeft = async (key: string, signal: AbortSignal): Promise<void> => {
     const prefix = settings.prefix === '' ? key : `${settings.prefix}/${key}`
     const listed = await done({ method: 'GET', query: { uploads: '', prefix } }, signal)
     const [keys, ids] = [allTagged(listed, 'Key'), allTagged(listed, 'UploadId')]
-    for (const [i, id] of ids.entries()) if (keys[i] === prefix) await cancel(key, id)
+    const left = ids.filter((_, i) => keys[i] === prefix).slice(0, mostCancelled)
+    for (const id of left) {
+      await cancel(key, id, AbortSignal.any([signal, AbortSignal.timeout(cancelMs)]))
+      signal.throwIfAborted()
+    }
   }
 
   const upload = async (key: string, parts: AsyncGenerator<{ bytes: Buffer; isLast: boolean }>, first: Buffer, signal: AbortSignal): Promise<number> => {
@@ -68,7 +76,8 @@ export function s3Store(settings: S3Settings, policy: EndpointPolicy): ObjectSto
       if (refusal) throw refusal
       return total
     } catch (error) {
-      await cancel(key, uploadId)
+      // Also if `signal` has aborted.
+      await cancel(key, uploadId, AbortSignal.timeout(cancelMs))
       throw error
     }
   }

@@ -178,6 +178,20 @@ test('a large file is uploaded in parts and read back unchanged; the parts of an
   await expect(read(inS3, 'big')).rejects.toMatchObject({ kind: 'missing' })
 })
 
+test('a service that lists uploads without end and does not cancel them holds nobody longer than the signal', async () => {
+  for (let i = 0; i < 500; i++) service.uploads.set(`left-${i}`, { key: 'a/b/held', parts: new Map() })
+  await inS3.remove('held', signal)
+  expect(service.uploads.size).toBe(480)
+  service.trouble('hangs-cancelling')
+  const before = service.requests()
+  const ended = new AbortController()
+  const removed = inS3.remove('held', ended.signal)
+  await expect.poll(() => service.requests(), { timeout: 30_000 }).toBe(before + 2)
+  ended.abort(new Error('enough'))
+  await expect(removed).rejects.toThrow('enough')
+  service.uploads.clear()
+})
+
 test.each<[S3Trouble, string]>([
   ['refuses', 'the access key lacks a permission'],
   ['refuses-last-part', 'its quota is exceeded'],

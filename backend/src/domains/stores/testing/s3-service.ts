@@ -6,7 +6,16 @@ import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type S3Trouble = 'refuses' | 'forgets-part' | 'changes-byte' | 'cuts-answer' | 'busy-once' | 'refuses-last-part' | 'redirects' | 'hangs'
+export type S3Trouble =
+  | 'refuses'
+  | 'forgets-part'
+  | 'changes-byte'
+  | 'cuts-answer'
+  | 'busy-once'
+  | 'refuses-last-part'
+  | 'redirects'
+  | 'hangs'
+  | 'hangs-cancelling'
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex')
@@ -107,7 +116,7 @@ export async function s3Service({ accessKeyId = 'test-key', secret = 'test secre
       requests += 1
       const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
       const url = new URL(request.url!, `http://${request.headers.host}`)
-      if (trouble === 'hangs') return
+      if (trouble === 'hangs' || (trouble === 'hangs-cancelling' && url.searchParams.has('uploadId'))) return
       if (trouble === 'redirects') return void response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end()
       if (trouble === 'busy-once') {
         trouble = null
