@@ -4,12 +4,14 @@
  */
 import type { Readable } from 'node:stream'
 import { Problem } from '#contract/errors.ts'
-import { excess } from '../reading/json-pieces.ts'
+import { collector } from '../reading/collect.ts'
+import { excess, tooDeep } from '../reading/json-pieces.ts'
 
 const deepest = 16
 const longestArray = 1_000
+/** Limits of a body that is longer than this: a shorter one can't have much more. A value of its own shape takes the parser 5 µs. */
 const longBytes = 64 * 1024
-const tooDeep = () => new Problem('bad_request', `The body is nested deeper than ${deepest} levels`)
+const longest = { depth: deepest, values: 20_000 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
@@ -17,8 +19,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /**
- * Reads the bytes of a body into one buffer as they arrive. A separate chunk of one byte would take about a hundred bytes of memory, and the sender chooses
- * the size of the chunks.
+ * Reads the bytes of a body.
  * @param most maximum number of bytes
  * @param said value of the `Content-Length`, if any
  * @throws Problem too_large; bad_request if the body is shorter than announced. Errors of the stream are rethrown
@@ -27,25 +28,17 @@ export async function readBytes(stream: Readable, most: number, said?: number): 
   const tooLarge = () => new Problem('too_large', 'The body is too large')
   if (said !== undefined && said > most) throw tooLarge()
   return new Promise((resolve, reject) => {
-    let bytes = Buffer.allocUnsafe(Math.min(most, 1_024))
-    let length = 0
+    const collected = collector(most)
     const end = (settle: () => void) => {
       stream.off('data', take).off('end', finish).off('error', fail)
       settle()
     }
     const take = (piece: Buffer) => {
-      if (length + piece.length > most) return end(() => reject(tooLarge()))
-      if (length + piece.length > bytes.length) {
-        const longer = Buffer.allocUnsafe(Math.min(most, Math.max(2 * bytes.length, length + piece.length)))
-        bytes.copy(longer, 0, 0, length)
-        bytes = longer
-      }
-      piece.copy(bytes, length)
-      length += piece.length
+      if (!collected.take(piece)) end(() => reject(tooLarge()))
     }
     const finish = () =>
       end(() => {
-        if (said === undefined || said === length) resolve(bytes.subarray(0, length))
+        if (said === undefined || said === collected.length) resolve(collected.bytes())
         else reject(new Problem('bad_request', 'The length of the body differs from its Content-Length'))
       })
     const fail = (error: Error) => end(() => reject(error))
@@ -56,8 +49,8 @@ export async function readBytes(stream: Readable, most: number, said?: number): 
 /** @throws Problem bad_request; invalid if a text contains characters that can't be stored */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return undefined
-  // Nested JSON takes the parser longest, so a long body is looked at first.
-  if (bytes.byteLength > longBytes && excess(bytes, { depth: deepest, values: Infinity }) !== undefined) throw tooDeep()
+  const why = bytes.byteLength > longBytes ? excess(bytes, longest) : undefined
+  if (why !== undefined) throw new Problem('bad_request', `The body has ${why}`)
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
@@ -74,7 +67,7 @@ function check(root: unknown): void {
     const { value, depth } = at
     if (typeof value === 'string' && !isText(value)) throw new Problem('invalid', 'A string in the body contains a character that cannot be stored')
     if (typeof value !== 'object' || value === null) continue
-    if (depth > deepest) throw tooDeep()
+    if (depth > deepest) throw new Problem('bad_request', `The body has ${tooDeep(deepest)}`)
     if (Array.isArray(value)) {
       if (value.length > longestArray) throw new Problem('bad_request', `A list in the body has more than ${longestArray} items`)
     } else {

@@ -5,6 +5,7 @@
 import { request } from 'node:https'
 import { Problem } from '#contract/errors.ts'
 import type { Credentials } from '#talos/pki/certificates.ts'
+import { collector, limitInformational } from '../reading/collect.ts'
 import { readJson, UnreadableJson } from '../reading/json.ts'
 import { type Reader, sentBy } from '../reading/reader.ts'
 import type { DialPolicy } from '../talos-fleet/dial-policy.ts'
@@ -17,6 +18,12 @@ const largestAnswer = 8 * 1024 * 1024
 const largestMetric = 256 * 1024
 /** Limit of all bytes from which lines are kept. The metrics of a large API server are some 30 MiB. */
 const largestMetrics = 128 * 1024 * 1024
+/**
+ * A response in more parts than `manyParts` that are shorter than this on average, in bytes, is refused: Node.js reads up to 2 MiB of a socket in one turn, and
+ * each chunk of a byte costs some µs. A server of Go sends chunks of 2 KiB or more.
+ */
+const shortPart = 64
+const manyParts = 10_000
 /** An error response (`Status`) is far shorter; only the beginning of a longer one is read. */
 const longestStatus = 16 * 1024
 const mostNodes = 1024
@@ -113,14 +120,38 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     throw last
   }
 
+  /**
+   * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
+   * @throws KubernetesError also if there are more than `most`
+   */
+  const list = async <T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal): Promise<T[] | null> => {
+    const kept: T[] = []
+    let seen = 0
+    const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
+    for (let pages = 0; ; pages++) {
+      const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, pages === 0 ? [200, 404] : [200], signal)
+      if (reply.status === 404) return null
+      const { items, next } = readPage(await parse(reply, signal))
+      for (const item of items) {
+        const wanted = keep(item)
+        if (wanted !== undefined) kept.push(wanted)
+      }
+      seen += items.length
+      // Limits the number of pages, because a hostile API server may send small pages endlessly.
+      if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
+      if (next === '') return kept
+      query.set('continue', next)
+    }
+  }
+
   return {
     /** @throws KubernetesError unless the API server of this control plane is ready */
     async readyz(target: KubernetesTarget, signal: AbortSignal): Promise<void> {
       const reply = await one(target, { method: 'GET', path: '/readyz' }, signal)
       if (reply.status !== 200) throw refused(reply)
     },
-    nodes: async (signal: AbortSignal): Promise<KubernetesNode[]> =>
-      readNodes(await parse(await any({ method: 'GET', path: `/api/v1/nodes?limit=${mostNodes}` }, [200], signal), signal)),
+    /** The nodes, in pages, because those of a large cluster together exceed the limit of a response. */
+    nodes: async (signal: AbortSignal): Promise<KubernetesNode[]> => (await list('/api/v1/nodes', { most: mostNodes, keep: readNode }, signal)) ?? [],
     /** Creates an object or changes Steelyard's fields of it (server-side apply). */
     async apply(path: string, object: object, signal: AbortSignal): Promise<void> {
       const query = `fieldManager=${fieldManager}&force=true`
@@ -149,29 +180,7 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       const reply = await any({ method: 'GET', path }, [200, 404], signal)
       return reply.status === 404 ? null : parse(reply, signal)
     },
-    /**
-     * Lists all objects of a kind in pages. Only the results of `keep` stay in memory. null if the kind doesn't exist.
-     * @throws KubernetesError also if there are more than `most`
-     */
-    async list<T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal): Promise<T[] | null> {
-      const kept: T[] = []
-      let seen = 0
-      const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
-      for (let pages = 0; ; pages++) {
-        const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, pages === 0 ? [200, 404] : [200], signal)
-        if (reply.status === 404) return null
-        const { items, next } = readPage(await parse(reply, signal))
-        for (const item of items) {
-          const wanted = keep(item)
-          if (wanted !== undefined) kept.push(wanted)
-        }
-        seen += items.length
-        // Limits the number of pages, because a hostile API server may send small pages endlessly.
-        if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
-        if (next === '') return kept
-        query.set('continue', next)
-      }
-    },
+    list,
     /**
      * Applies an object as another field manager, taking over fields that others have set, and returns the result. `dryRun`: nothing is stored.
      */
@@ -232,28 +241,29 @@ function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Cal
         maxHeaderSize: 16_384,
       },
       (answer) => {
-        const parts: Buffer[] = []
-        let size = 0
+        const refuse = (what: string): void => void asked.destroy(new KubernetesError(`the API server sent ${what}`))
+        const most = call.onlyLines === undefined ? largestAnswer : largestMetric
+        const collected = collector(most)
         const keep = (part: Buffer): void => {
-          size += part.length
-          parts.push(part)
+          if (!collected.take(part)) refuse(`more than ${most / 1024 ** 2} MiB`)
         }
         const lines = call.onlyLines === undefined ? undefined : lineFilter(call.onlyLines, keep)
-        const [mostKept, mostBytes] = lines ? [largestMetric, largestMetrics] : [largestAnswer, largestAnswer]
-        let received = 0
+        let [received, parts] = [0, 0]
         answer.on('data', (part: Buffer) => {
           received += part.length
-          ;(lines?.take ?? keep)(part)
-          const passed = size > mostKept ? mostKept : received > mostBytes ? mostBytes : null
-          if (passed !== null) asked.destroy(new KubernetesError(`the API server sent more than ${passed / 1024 ** 2} MiB`))
+          parts++
+          if (parts > manyParts && received < parts * shortPart) refuse('very many short parts')
+          else if (received > largestMetrics) refuse(`more than ${largestMetrics / 1024 ** 2} MiB`)
+          else (lines?.take ?? keep)(part)
         })
         answer.on('end', () => {
           lines?.end()
-          resolve({ status: answer.statusCode ?? 0, bytes: Buffer.concat(parts) })
+          resolve({ status: answer.statusCode ?? 0, bytes: collected.bytes() })
         })
         answer.on('error', fail)
       },
     )
+    limitInformational(asked, () => new KubernetesError('the response is not from a Kubernetes API'))
     asked.on('error', fail)
     asked.end(call.body)
   })
@@ -307,20 +317,16 @@ const addressesOf = (addresses: unknown): string[] =>
     .slice(0, 16)
     .flatMap((a) => (isRecord(a) && a['type'] === 'InternalIP' && typeof a['address'] === 'string' ? [printable(a['address'])] : []))
 
-function readNodes(body: unknown): KubernetesNode[] {
-  const items = isRecord(body) ? body['items'] : undefined
-  if (!Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (nodes)')
-  return items.slice(0, mostNodes).map((item: unknown) => {
-    const metadata = isRecord(item) ? item['metadata'] : undefined
-    const status = isRecord(item) ? item['status'] : undefined
-    const name = isRecord(metadata) ? metadata['name'] : undefined
-    if (typeof name !== 'string' || name.length > 253) throw new KubernetesError('the API server sent invalid data (node name)')
-    const conditions = isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
-    const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
-    const said = ready && [ready['reason'], ready['message']].filter((t): t is string => typeof t === 'string' && t !== '').join(': ')
-    const reason = ready?.['status'] === 'True' ? null : printable(said || 'it has not reported yet')
-    return { name, ready: reason === null, reason, addresses: isRecord(status) ? addressesOf(status['addresses']) : [] }
-  })
+function readNode(item: unknown): KubernetesNode {
+  const metadata = isRecord(item) ? item['metadata'] : undefined
+  const status = isRecord(item) ? item['status'] : undefined
+  const name = isRecord(metadata) ? metadata['name'] : undefined
+  if (typeof name !== 'string' || name.length > 253) throw new KubernetesError('the API server sent invalid data (node name)')
+  const conditions = isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
+  const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
+  const said = ready && [ready['reason'], ready['message']].filter((t): t is string => typeof t === 'string' && t !== '').join(': ')
+  const reason = ready?.['status'] === 'True' ? null : printable(said || 'it has not reported yet')
+  return { name, ready: reason === null, reason, addresses: isRecord(status) ? addressesOf(status['addresses']) : [] }
 }
 
 /** Statuses after which the same request may succeed later: unauthorized, timeout, too many requests. */

@@ -18,7 +18,7 @@ export function lineFilter(start: string, keep: (line: Buffer) => void): { take:
         rest = Buffer.alloc(0)
         from = at + 1
       }
-      rest = Buffer.concat([rest, part.subarray(from)]).subarray(0, longestLine)
+      if (rest.length < longestLine) rest = Buffer.concat([rest, part.subarray(from)]).subarray(0, longestLine)
     },
     end: () => line(rest),
   }

@@ -5,7 +5,7 @@
 import { createServer as createHttp, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { clusterImportPreview } from '#contract/clusters/takeover.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { subnetImport } from '#contract/network/subnets.ts'
@@ -77,6 +77,19 @@ function endlessly(response: ServerResponse): void {
   }
   response.writeHead(200, { 'content-type': 'application/octet-stream', etag: '"a"' })
   response.on('drain', more)
+  more()
+}
+
+const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+/** The number 1 behind as many spaces, in chunks of a byte. */
+const smallChunks = (spaces: number): Buffer => Buffer.concat([Buffer.from(head), Buffer.alloc(spaces * 6, '1\r\n \r\n'), Buffer.from('1\r\n1\r\n0\r\n\r\n')])
+/** Sends informational responses for as long as the client reads them. */
+function informsEndlessly({ socket }: ServerResponse): void {
+  const piece = 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2_000)
+  const more = (): void => {
+    while (!socket!.destroyed && socket!.write(piece));
+  }
+  socket!.on('drain', more).on('error', () => undefined)
   more()
 }
 
@@ -165,6 +178,7 @@ describe('the configuration that a machine reports', () => {
 describe('a Kubernetes API', () => {
   const address = '127.0.6.44'
   let body: string | Buffer = ''
+  let answer: ((response: ServerResponse) => void) | undefined
   let api: ReturnType<typeof kubernetes>
   beforeAll(async () => {
     const authority = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now })
@@ -178,11 +192,12 @@ describe('a Kubernetes API', () => {
         now,
       })
     const [own, client] = [await issue('server'), await issue('client')]
-    const server = createHttps({ key: own.key, cert: own.crt }, (_, response) => void response.writeHead(200).end(body))
+    const server = createHttps({ key: own.key, cert: own.crt }, (_, response) => (answer ?? ((r) => void r.writeHead(200).end(body)))(response))
     await new Promise<void>((resolve) => server.listen(kubernetesPort, address, resolve))
     closing.push(() => (server.closeAllConnections(), server.close()))
     api = kubernetes([{ name: 'alpha', address }], { ...client, ca: authority.crt }, { dial: { check: () => ({ ok: true }) }, read })
   })
+  afterEach(() => void (answer = undefined))
   const { signal } = new AbortController()
   const bombs: Readonly<Record<string, () => string>> = {
     'very many lists': () => `{"items":[${many('[],', 7.9 * mib)}1]}`,
@@ -198,6 +213,29 @@ describe('a Kubernetes API', () => {
     const isValid = name === 'one long text' || name === 'as many lists as are read'
     expect(await cheaply(() => api.get('/x', signal))).toMatch(isValid ? 'done' : 'invalid data')
     expect(await cheaply(() => api.list('/x', { most: 1_000_000, keep: (item) => item }, signal))).toMatch(isValid ? 'done' : 'invalid data')
+  })
+
+  test('that answers in chunks of a byte, or with informational responses without end, costs little', async () => {
+    const chunks = smallChunks(2 * mib)
+    answer = (response) => void response.socket!.end(chunks)
+    expect(await cheaply(() => api.get('/x', signal))).toBe('alpha: the API server sent very many short parts')
+    answer = informsEndlessly
+    expect(await cheaply(() => api.get('/x', signal))).toBe('alpha: the response is not from a Kubernetes API')
+  })
+
+  test('with 1,000 nodes is read, although all of them together are longer than a response may be', async () => {
+    const images = Array.from({ length: 60 }, (_, i) => ({
+      names: [`registry.example.com/image-${i}@sha256:${'a'.repeat(64)}`, `registry.example.com/image-${i}:v1`],
+    }))
+    const node = (i: number) => ({ metadata: { name: `node-${i}` }, status: { conditions: [{ type: 'Ready', status: 'True' }], images } })
+    answer = (response) => {
+      const asked = new URL(`https://x${response.req.url}`).searchParams
+      const [from, limit] = [Number(asked.get('continue') ?? 0), Number(asked.get('limit'))]
+      const items = Array.from({ length: Math.min(limit, 1_000 - from) }, (_, i) => node(from + i))
+      response.end(JSON.stringify({ metadata: from + limit < 1_000 ? { continue: String(from + limit) } : {}, items }))
+    }
+    expect(JSON.stringify(node(0)).length * 1_000).toBeGreaterThan(8 * mib)
+    expect((await api.nodes(signal)).map(({ name, ready }) => [name, ready])).toEqual(Array.from({ length: 1_000 }, (_, i) => [`node-${i}`, true]))
   })
 
   test('that answers with a long valid list is read', async () => {
@@ -216,6 +254,17 @@ describe('a store', () => {
 
   test('that answers without end is refused', async () => {
     const endpoint = await service(endlessly)
+    expect(await cheaply(() => admin.call(storeCreate, { body: { ...s3, endpoint } }))).toBe('422')
+  })
+
+  test('that sends informational responses without end is refused', async () => {
+    const endpoint = await service(informsEndlessly)
+    expect(await cheaply(() => admin.call(storeCreate, { body: { ...s3, endpoint } }))).toBe('422')
+  })
+
+  test('that sends a text in chunks of a byte is refused', async () => {
+    const chunks = smallChunks(mib)
+    const endpoint = await service((response) => void response.socket!.end(chunks))
     expect(await cheaply(() => admin.call(storeCreate, { body: { ...s3, endpoint } }))).toBe('422')
   })
 
@@ -283,6 +332,27 @@ describe('other bombs', () => {
       expect(await cheaply(send)).toMatch(/^4/)
     }
     expect(await cheaply(() => backend.call(authorize, { body: { email: many('a@', 6_000), password: 'x' } }))).toMatch(/^4/)
+  })
+
+  test('a body of 1.25 MiB is refused if it has very many values, whatever they are', async () => {
+    const long = (one: (i: number) => string): string => {
+      const all: string[] = []
+      for (let i = 0, length = 0; length < 1.2 * mib; i++) length += all[all.push(one(i)) - 1]!.length + 1
+      return all.join()
+    }
+    const bombs = {
+      keys: `{${long((i) => `"k${i}":1`)}}`,
+      numbers: `{${long((i) => `"${(i * 7919) % 4_294_967}":1`)}}`,
+      lists: `[${long(() => `[${many('[],', 2_400)}1]`)}]`,
+      shapes: `[${long((i) => `{"k${i}":{"l${i}":{"m${i}":{}}}}`)}]`,
+    }
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${admin.accessToken}` }
+    for (const payload of Object.values(bombs)) {
+      const send = () => backend.app.inject({ method: 'POST', url: subnetImport.path, headers, payload }).then(({ statusCode: status }) => ({ status }))
+      expect(await cheaply(send)).toBe('400')
+    }
+    // The longest text that is allowed, in which every character is escaped.
+    expect(await cheaply(() => admin.call(subnetImport, { body: { csv: many('"\n', mib / 4), dry_run: true } }))).toBe('200')
   })
 
   test('a CSV file of quotes, commas or empty lines is read in time', async () => {

@@ -28,7 +28,10 @@ const comma = 0x2c
 const opening = new Set([0x5b, 0x7b])
 const closing = new Set([0x5d, 0x7d])
 
-/** Why a text in JSON exceeds the limits, or undefined. Looks only at the bytes, because a value takes up to fifty times the memory of its text. */
+/** As `excess` says it. */
+export const tooDeep = (depth: number): string => `more than ${depth} levels of lists and objects`
+
+/** Why a text in JSON exceeds the limits, or undefined: `more than …`. Looks only at the bytes, because a value takes up to fifty times the memory of its text. */
 export function excess(bytes: Uint8Array, { depth, values }: Omit<JsonLimits, 'pieceLength'>): string | undefined {
   let deep = 0
   let count = 1
@@ -41,7 +44,7 @@ export function excess(bytes: Uint8Array, { depth, values }: Omit<JsonLimits, 'p
     } else if (opening.has(byte)) {
       count++
       deep++
-      if (deep > depth) return `nested deeper than ${depth} levels`
+      if (deep > depth) return tooDeep(depth)
     } else if (closing.has(byte)) {
       deep--
     }

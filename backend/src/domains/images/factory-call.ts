@@ -6,6 +6,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
+import { collector, limitInformational } from '../../reading/collect.ts'
 import { readJson } from '../../reading/json.ts'
 import { type Reader, sentBy } from '../../reading/reader.ts'
 import { withoutTokens } from '../joining/without-tokens.ts'
@@ -76,15 +77,10 @@ const retryAfterMs = ({ headers }: IncomingMessage): number => {
 }
 
 async function bytesOf(answer: IncomingMessage, most: number): Promise<Buffer<ArrayBuffer> | undefined> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of answer as AsyncIterable<Uint8Array>) {
-    length += part.length
-    // Leaving the loop closes the connection: the rest of the response is never read.
-    if (length > most) return undefined
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
+  const collected = collector(most)
+  // Leaving the loop closes the connection: the rest of the response is never read.
+  for await (const part of answer as AsyncIterable<Uint8Array>) if (!collected.take(part)) return undefined
+  return collected.bytes()
 }
 
 /**
@@ -118,7 +114,11 @@ export function factoryCalls(read: Reader, url: string, limits: CallLimits = usu
     const request = url.startsWith('https:') ? requestHttps : requestHttp
     try {
       // Not with `fetch`, which takes 5 MB and follows redirects: they could lead the schematic to another server.
-      answer = await new Promise((resolve, reject) => request(`${url}${path}`, options, resolve).on('error', reject).end(body))
+      answer = await new Promise((resolve, reject) => {
+        const asked = request(`${url}${path}`, options, resolve).on('error', reject)
+        limitInformational(asked, () => Object.assign(new Error('Too many informational responses'), { code: 'HPE_INFORMATIONAL' }))
+        asked.end(body)
+      })
       bytes = await bytesOf(answer, mostBytes)
     } catch (error) {
       throw failure(error, late, overall)

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import { text as printable } from '#talos/client/text.ts'
+import { collector, limitInformational } from '../../reading/collect.ts'
 import type { EndpointPolicy } from './endpoint.ts'
 import { StoreError } from './object-store.ts'
 
@@ -69,19 +70,14 @@ const meanings: Readonly<Record<string, string>> = {
 }
 
 export async function textOf(answer: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  let length = 0
+  const collected = collector(longestText)
   const timer = setTimeout(() => answer.destroy(new StoreError(`The store did not send its response within ${textMs / 1000} s`)), textMs)
   try {
-    for await (const part of answer as AsyncIterable<Buffer>) {
-      length += part.length
-      if (length > longestText) throw new StoreError('The store sent an invalid response: too long')
-      parts.push(part)
-    }
+    for await (const part of answer as AsyncIterable<Buffer>) if (!collected.take(part)) throw new StoreError('The store sent an invalid response: too long')
   } finally {
     clearTimeout(timer)
   }
-  return Buffer.concat(parts).toString('utf8')
+  return collected.bytes().toString('utf8')
 }
 
 export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
@@ -144,6 +140,7 @@ export function s3Calls(settings: S3Settings, policy: EndpointPolicy) {
       const late = () => request.destroy(Object.assign(new Error('No answer'), { code: 'ETIMEDOUT' }))
       const timer = setTimeout(late, headMs)
       const request = (isEncrypted ? requestHttps : requestHttp)(url, options, resolve)
+      limitInformational(request, () => new StoreError(`${place} sent an invalid response: too many informational ones`))
       request.on('timeout', late)
       request.on('error', reject)
       for (const end of ['response', 'close']) request.once(end, () => clearTimeout(timer))

@@ -9,6 +9,7 @@ import { providerMinutes } from '#contract/people/sign-in.ts'
 import { text as printable } from '#talos/client/text.ts'
 import type { ProviderConfig } from '../../../config-provider.ts'
 import type { Platform } from '../../../platform.ts'
+import { collector } from '../../../reading/collect.ts'
 import { type Claims, emailOf, hasGroups, isSubject, mergedClaims } from './claims.ts'
 
 const library = () => import('openid-client')
@@ -31,15 +32,10 @@ export interface Identity {
 async function limitedFetch(url: string, options: CustomFetchOptions): Promise<Response> {
   const response = await fetch(url, options as RequestInit)
   if (response.body === null) return response
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of response.body) {
-    length += (part as Uint8Array).length
-    // Leaving the loop closes the connection.
-    if (length > mostBytes) throw new TypeError('The response is too long')
-    parts.push(part as Uint8Array)
-  }
-  return new Response(Buffer.concat(parts), { status: response.status, statusText: response.statusText, headers: response.headers })
+  const collected = collector(mostBytes)
+  // Leaving the loop closes the connection.
+  for await (const part of response.body) if (!collected.take(part as Uint8Array)) throw new TypeError('The response is too long')
+  return new Response(collected.bytes(), { status: response.status, statusText: response.statusText, headers: response.headers })
 }
 
 /** One sign-in at the provider: the random values that its answer must agree with. */
