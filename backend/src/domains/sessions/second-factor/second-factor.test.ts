@@ -174,7 +174,8 @@ test('an admin removes the second factor of a user who has lost it, which ends t
   expect((await user.call(userResetSecondFactor, { params: { id: user.userId } })).status).toBe(403)
   expect((await admin.call(userResetSecondFactor, { params: { id: user.userId } })).status).toBe(204)
   expect(await listed()).toBe(0)
-  expect((await user.call(sessionGet)).status).toBe(401)
+  // Processes learn of it by a notification.
+  await expect.poll(async () => (await user.call(sessionGet)).status).toBe(401)
   expect((await signIn(user)).status).toBe(200)
   expect(await audited(user.userId)).toEqual(expect.arrayContaining(['user.second_factor_added', 'user.second_factor_reset', 'session.ended']) as string[])
 })
