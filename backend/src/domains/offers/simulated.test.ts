@@ -30,7 +30,7 @@ beforeAll(async () => {
   if (status !== 'done') throw new Error(`No cluster: ${reason}`)
   cluster = await world.cluster(created.cluster.id)
   offer = (await admin.call(offerCreate, { body: { cluster_id: cluster.id } })).answer!
-}, 90_000)
+}, 600_000)
 
 const look = async () => (await admin.call(offerGet, { params: { id: offer.id } })).answer!
 const setAddress = (address: string) => admin.call(offerAccessAddressSet, { params: { id: offer.id }, body: { address } })
@@ -57,7 +57,7 @@ test('the manifest of the documentation makes the offer in use, with the key tha
   const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'steelyard-proof' }, data: { 'prove-offer.mjs': program } }
   await kubernetes.apply('/api/v1/namespaces/kube-system/configmaps/steelyard-proof', configMap, signal)
   await kubernetes.apply('/apis/apps/v1/namespaces/kube-system/deployments/steelyard-proof', filled, signal)
-  expect(await world.until(look, (o) => o.in_use, 30_000)).toMatchObject({ access_address: cluster.chainAddress, proven_at: expect.any(String) as string })
+  expect(await world.until(look, (o) => o.in_use)).toMatchObject({ access_address: cluster.chainAddress, proven_at: expect.any(String) as string })
   await backend.publish()
   const { items } = (await admin.call(auditList, { query: { target: offer.id, action: 'offer.proven' } })).answer!
   expect(items).toHaveLength(1)

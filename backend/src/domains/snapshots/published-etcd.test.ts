@@ -32,7 +32,7 @@ beforeAll(async () => {
     () => world.cluster(cluster.id),
     (one) => one.status === 'ready',
   )
-}, 120_000)
+}, 600_000)
 
 const ready = async (id: string) => {
   const snapshot = await world.until(
@@ -94,4 +94,4 @@ test('a cluster is restored from a snapshot of the published etcd and serves its
   expect(after.objects['/configmaps/shop/ledger']!.body.data).toMatchObject({ orders: '3' })
   expect(after.objects['/configmaps/shop/forgotten']).toBeUndefined()
   expect(Object.keys(after.objects).filter((key) => key.startsWith('/nodes/'))).toEqual([`/nodes/${world.machine(node!).hostname}`])
-}, 120_000)
+}, 600_000)

@@ -42,7 +42,7 @@ beforeAll(async () => {
   bucket = (await admin.call(storeCreate, { body: s3Body(service) })).answer!.id
   await world.ended(created.operation.id)
   cluster = created.cluster
-}, 120_000)
+}, 600_000)
 
 const get = async (id: string): Promise<Snapshot> => (await admin.call(snapshotGet, { params: { id } })).answer!
 const settled = (id: string) =>
@@ -53,7 +53,7 @@ const settled = (id: string) =>
 /** Takes a snapshot and returns it, ready or failed. */
 const take = async (store_id: string): Promise<Snapshot> => {
   const { id } = await world.change(cluster.id, { kind: 'snapshot', store_id })
-  await world.ended(id, 120_000)
+  await world.ended(id)
   return get(id)
 }
 /** Waits until this attempt has failed, and advances the clock past the delay after it. */
@@ -189,7 +189,7 @@ test('a part of a large file that the store has lost is detected, and the snapsh
   service.trouble(null)
   expect((await overPause(id, 1)).reason).toContain('Attempt 1 of 4 failed: The snapshot is cut off')
   expect(await settled(id)).toMatchObject({ status: 'ready', revision: 20, size_bytes: database.length + 32 })
-}, 60_000)
+}, 600_000)
 
 test('a removed snapshot is gone from the list and from its store', async () => {
   const snapshot = await take(disk)
@@ -249,7 +249,7 @@ test('a schedule takes one snapshot after a day without Steelyard, and removes o
   )
   expect((await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })).answer!.schedule).toMatchObject({ last_ready_at: taken[2]!.taken_at })
   expect((await admin.call(storeRemove, { params: { id: disk } })).problem?.code).toBe('store_in_use')
-}, 60_000)
+}, 600_000)
 
 test('a failed scheduled snapshot is a trouble of its cluster, with the reason', async () => {
   const { answer: now } = await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })
@@ -268,4 +268,4 @@ test('a failed scheduled snapshot is a trouble of its cluster, with the reason',
   expect(shown.troubles).toContainEqual({ node_id: null, message: expect.stringContaining('The last snapshot failed: The store') as string })
   expect((await admin.call(snapshotScheduleGet, { params: { id: cluster.id } })).answer!.schedule!.problem).toContain('lacks a permission')
   expect((await admin.call(snapshotScheduleRemove, { params: { id: cluster.id } })).status).toBe(204)
-}, 60_000)
+}, 600_000)

@@ -169,7 +169,7 @@ describe('etcd in trouble', () => {
 
   test(
     'etcd without space and with a dead member says what to do; the member is removed by force, then etcd is defragmented',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async () => {
       const [dead, alarmed] = [four[1]!, four[2]!]
       await world.until(

@@ -18,7 +18,7 @@ test('after a crash the bootstrap continues on the server chosen before, even if
   expect((await world.ended(operation.id)).status).toBe('done')
   expect(world.etcds(cluster.name)).toBe(1)
   expect(bootstraps(nodes)).toEqual([0, 0, 1])
-}, 90_000)
+}, 600_000)
 
 test('while the chosen server is silent, etcd is bootstrapped nowhere else; after it answers, etcd is bootstrapped once', async () => {
   const nodes = world.take(3)
@@ -35,10 +35,10 @@ test('while the chosen server is silent, etcd is bootstrapped nowhere else; afte
   )
   expect(world.etcds(cluster.name)).toBe(0)
   await clearFaults(world.machine(nodes[0]!))
-  expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+  expect((await world.ended(operation.id)).status).toBe('done')
   expect(world.etcds(cluster.name)).toBe(1)
   expect(bootstraps(nodes)).toEqual([1, 0, 0])
-}, 90_000)
+}, 600_000)
 
 test('if the response to the bootstrap is lost, the members of etcd confirm it, and etcd is not bootstrapped again', async () => {
   const nodes = world.take(3)
@@ -48,7 +48,7 @@ test('if the response to the bootstrap is lost, the members of etcd confirm it, 
   expect(world.etcds(cluster.name)).toBe(1)
   const row = await db.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', cluster.id).executeTakeFirstOrThrow()
   expect(row.confirmed_at).not.toBeNull()
-}, 90_000)
+}, 600_000)
 
 test('etcd is found on a server that knows no control plane, because discovery is off and Kubernetes does not run yet', async () => {
   const nodes = world.take(1)
@@ -66,4 +66,4 @@ test('etcd is found on a server that knows no control plane, because discovery i
   expect((await world.ended(operation.id)).status).toBe('done')
   expect(world.machine(nodes[0]!).disk.state.counters).toMatchObject({ bootstrapCalls: 1, bootstraps: 1 })
   expect(world.etcds(cluster.name)).toBe(1)
-}, 90_000)
+}, 600_000)

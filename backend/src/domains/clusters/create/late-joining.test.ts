@@ -70,4 +70,4 @@ test('the step of a server that does not join shows the reason, and fails after 
       .map((m) => m.name)
       .toSorted(),
   ).toEqual([first!, second!, spare!].map((n) => n.name).toSorted())
-}, 150_000)
+}, 600_000)

@@ -59,7 +59,7 @@ test('if a USB stick is the only disk, it is not selected by default, and the ch
   expect(named.problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it is a USB disk, and it is empty') as string })
 })
 
-test('a disk that got content after it was selected is not wiped; a retry requires a confirmation and then continues', { timeout: 60_000 }, async () => {
+test('a disk that got content after it was selected is not wiped; a retry requires a confirmation and then continues', { timeout: 600_000 }, async () => {
   const machine = world.machine(clean)
   machine.disk.change((state) => (state.contents = { nvme0n1: 'ext4' }))
   const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })
@@ -82,7 +82,7 @@ test('a disk that got content after it was selected is not wiped; a retry requir
   expect(installs(clean)).toBe(1)
 })
 
-test('a server that lost its disk receives nothing, and its replacement needs a confirmation of the disk content', { timeout: 90_000 }, async () => {
+test('a server that lost its disk receives nothing, and its replacement needs a confirmation of the disk content', { timeout: 600_000 }, async () => {
   const machine = world.machine(thin)
   const disk = thin.resources.disks[1]!
   const body = world.ask([thin], { servers: only(thin.id, { install_disk: disk.id }) })

@@ -21,7 +21,7 @@ const ready = async (nodes: readonly Server[]) => {
 }
 
 describe.concurrent('leaving a cluster', () => {
-  test('deleting a cluster resets its workers, then its control planes one by one; all servers end in maintenance', { timeout: 90_000 }, async () => {
+  test('deleting a cluster resets its workers, then its control planes one by one; all servers end in maintenance', { timeout: 600_000 }, async () => {
     const nodes = world.take(5)
     const cluster = await ready(nodes)
     const deleted = await admin.call(clusterDelete, { params: { id: cluster.id } })
@@ -34,7 +34,7 @@ describe.concurrent('leaving a cluster', () => {
       reason: expect.stringMatching(/^Waiting for .+ to be back in maintenance$/) as string,
       control_planes: 3,
     })
-    const end = await world.ended(deleted.answer!.operation.id, 80_000)
+    const end = await world.ended(deleted.answer!.operation.id)
     expect(end).toMatchObject({ status: 'done', reason: null, kind: 'clusterDelete' })
     expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
     await expectFree(nodes)
@@ -66,7 +66,7 @@ describe.concurrent('leaving a cluster', () => {
     expect(world.machine(fit).disk.state.counters.installs).toBe(1)
   })
 
-  test('a forced deletion contacts no server, and lists the servers that were not wiped', { timeout: 90_000 }, async () => {
+  test('a forced deletion contacts no server, and lists the servers that were not wiped', { timeout: 600_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
@@ -78,7 +78,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('after a forced deletion was requested, no server is contacted, even before the deletion begins', { timeout: 90_000 }, async () => {
+  test('after a forced deletion was requested, no server is contacted, even before the deletion begins', { timeout: 600_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     const { engine } = world.backend.platform
@@ -101,7 +101,7 @@ describe.concurrent('leaving a cluster', () => {
     }
   })
 
-  test('if a creation is cancelled before anything was sent to its servers, the servers become free at once', { timeout: 90_000 }, async () => {
+  test('if a creation is cancelled before anything was sent to its servers, the servers become free at once', { timeout: 600_000 }, async () => {
     const nodes = world.take(4)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
     const { cluster, operation } = await world.create(nodes)
@@ -121,7 +121,7 @@ describe.concurrent('leaving a cluster', () => {
 
   test.each([0, 0.1, 0.2, 0.35, 0.5, 0.7])(
     'if a creation is cancelled after the fraction %f of its steps, every server becomes free and is in maintenance',
-    { timeout: 90_000 },
+    { timeout: 600_000 },
     async (share) => {
       const nodes = world.take(3)
       const { cluster, operation } = await world.create(nodes)
@@ -131,7 +131,7 @@ describe.concurrent('leaving a cluster', () => {
       )
       const asked = await admin.call(operationCancel, { params: { id: operation.id } })
       expect(asked.status).toBe(200)
-      expect((await world.ended(operation.id, 80_000)).status).toBe('cancelled')
+      expect((await world.ended(operation.id)).status).toBe('cancelled')
       await expectFree(nodes)
       for (const node of nodes)
         await world.until(
@@ -143,7 +143,7 @@ describe.concurrent('leaving a cluster', () => {
     },
   )
 
-  test('a ready cluster that loses a server is degraded with the reason, and becomes ready again when the server is back', { timeout: 90_000 }, async () => {
+  test('a ready cluster that loses a server is degraded with the reason, and becomes ready again when the server is back', { timeout: 600_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
     expect(await world.server(nodes[1]!.id)).toMatchObject({ status: 'ready', kubernetes: { ready: true, reason: null } })
@@ -151,7 +151,6 @@ describe.concurrent('leaving a cluster', () => {
     const degraded = await world.until(
       () => world.cluster(cluster.id),
       (c) => c.status === 'degraded',
-      60_000,
     )
     expect(degraded.reason).toContain(nodes[1]!.name)
     // The server's status also depends on Kubernetes: if its node is dead, the server is not Ready.
@@ -166,7 +165,6 @@ describe.concurrent('leaving a cluster', () => {
       await world.until(
         () => world.cluster(cluster.id),
         (c) => c.status === 'ready',
-        60_000,
       ),
     ).toMatchObject({ reason: null })
     expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
@@ -175,7 +173,6 @@ describe.concurrent('leaving a cluster', () => {
     const silent = await world.until(
       () => world.cluster(cluster.id),
       (c) => c.status === 'degraded',
-      60_000,
     )
     expect(silent.reason).toMatch(/Kubernetes API does not answer/)
     expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: null, reason: silent.reason } })

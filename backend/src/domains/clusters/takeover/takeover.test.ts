@@ -48,7 +48,7 @@ beforeAll(async () => {
   // A preview lists the machines by name; the first one is the control plane.
   nodes = world.take(2).toSorted((a, b) => a.name.localeCompare(b.name))
   const made = await world.create(nodes, { name: 'theirs' })
-  const { status, reason } = await world.ended(made.operation.id, 90_000)
+  const { status, reason } = await world.ended(made.operation.id)
   if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
   const params = { id: made.cluster.id }
   files = { talosconfig: (await admin.call(clusterTalosconfig, { params })).text, kubeconfig: (await admin.call(clusterKubeconfig, { params })).text }
@@ -57,7 +57,7 @@ beforeAll(async () => {
   const deleted = await admin.call(clusterDelete, { params, query: { force: 'true' } })
   await world.ended(deleted.answer!.operation.id)
   await admin.call(serverRemove, { params: { id: nodes[1]!.id } })
-}, 150_000)
+}, 600_000)
 
 const preview = (body: Partial<Parameters<typeof asked>[0]> = {}) => admin.call(clusterImportPreview, { body: asked(body) })
 const asked = (more: { secrets?: string; talosconfig?: string; kubeconfig?: string; addresses?: string[]; name?: string }) => ({
@@ -205,7 +205,7 @@ test('a patch is merged into the configuration that the machine had at the takeo
   expect(parse(after.split('---')[0]!)).toEqual({ ...before, machine: { ...before.machine, sysctls: { 'vm.swappiness': '1' } } })
 })
 
-test('a cluster that was taken over gets another endpoint in the configurations that its servers had', { timeout: 60_000 }, async () => {
+test('a cluster that was taken over gets another endpoint in the configurations that its servers had', { timeout: 600_000 }, async () => {
   const keys = await adminOf(bundle)
   const old = new URL(taken.endpoint).hostname
   const mainOf = async (node: Server) => parse((await held(node, keys)).split('---')[0]!) as { cluster: { apiServer?: { certSANs: string[] } } }

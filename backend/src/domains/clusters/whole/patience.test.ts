@@ -43,4 +43,4 @@ test('a server that dies during its installation is shown by name, times out and
     async () => (await admin.call(serverGet, { params: { id: dead.id } })).answer!,
     (s) => s.cluster === null && s.operation_id === null,
   )
-}, 120_000)
+}, 600_000)

@@ -24,11 +24,11 @@ beforeAll(async () => {
   const [taken] = world.take(1)
   node = taken!
   const made = await world.create([node])
-  const { status, reason } = await world.ended(made.operation.id, 90_000)
+  const { status, reason } = await world.ended(made.operation.id)
   if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
   cluster = await world.cluster(made.cluster.id)
   keys = (await backend.domains.clusterCore.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
-}, 120_000)
+}, 600_000)
 
 /** Connects as talosctl does, with an admin's certificate and without Steelyard. */
 const outside = async <T>(act: (client: TalosClient) => Promise<T>): Promise<T> => {

@@ -12,7 +12,7 @@ const { admin } = world
 
 const ready = async (nodes: readonly Server[]): Promise<Cluster> => {
   const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com' })
-  expect((await world.ended(operation.id, 120_000)).status).toBe('done')
+  expect((await world.ended(operation.id)).status).toBe('done')
   return world.cluster(cluster.id)
 }
 const added = (nodes: readonly Server[], role: 'control_plane' | 'worker') => nodes.map((n) => ({ node_id: n.id, role }))
@@ -22,7 +22,7 @@ const refusal = async (cluster: Cluster, servers: ReturnType<typeof added>) =>
   (await admin.call(clusterChange, { params: { id: cluster.id }, body: { change: { kind: 'grow', servers } } })).problem
 
 describe.concurrent('adding servers to a running cluster', () => {
-  test('a cluster of 3 + 1 grows to 5 + 2: control planes one at a time, and the cluster stays ready', { timeout: 240_000 }, async () => {
+  test('a cluster of 3 + 1 grows to 5 + 2: control planes one at a time, and the cluster stays ready', { timeout: 600_000 }, async () => {
     const nodes = world.take(4)
     const [cp4, cp5, worker] = world.take(3) as [Server, Server, Server]
     const cluster = await ready(nodes)
@@ -45,7 +45,6 @@ describe.concurrent('adding servers to a running cluster', () => {
         return world.operation(operation.id)
       },
       (o) => o.ended_at !== null,
-      100_000,
     )
     expect(end).toMatchObject({ status: 'done', reason: null })
     expect([...statuses]).toEqual(['ready'])
@@ -60,7 +59,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     expect(world.machine(nodes[0]!).etcdCluster!.counters.quorumLosses).toBe(0)
   })
 
-  test('an addition that can not succeed is refused before anything changes', { timeout: 240_000 }, async () => {
+  test('an addition that can not succeed is refused before anything changes', { timeout: 600_000 }, async () => {
     const nodes = world.take(4)
     const free = world.take(2)
     const cluster = await ready(nodes)
@@ -75,7 +74,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     world.machine(nodes[2]!).lifecycle.powerOn()
   })
 
-  test('a server that can not be installed fails its step; a retry adds it, and nothing is installed twice', { timeout: 240_000 }, async () => {
+  test('a server that can not be installed fails its step; a retry adds it, and nothing is installed twice', { timeout: 600_000 }, async () => {
     const nodes = world.take(1)
     const [ill, well] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
@@ -93,7 +92,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     const { uuid, serial } = ill.identity
     expect((await admin.call(serverConfirm, { params: { id: ill.id }, body: { uuid: uuid!, serial: serial! } })).problem).toBeUndefined()
     expect((await admin.call(operationRetry, { params: { id: operation.id } })).status).toBe(200)
-    expect(await world.ended(operation.id, 90_000)).toMatchObject({ status: 'done' })
+    expect(await world.ended(operation.id)).toMatchObject({ status: 'done' })
     for (const node of [ill, well]) {
       expect(world.machine(node).disk.state.counters.installs).toBe(1)
       expect((await admin.call(patchList, { params: { id: node.id } })).answer!.items.map((p) => p.name)).toContain('motd')
@@ -102,7 +101,7 @@ describe.concurrent('adding servers to a running cluster', () => {
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 2 })
   })
 
-  test('a cancel removes the servers that have not joined, and keeps those that have', { timeout: 240_000 }, async () => {
+  test('a cancel removes the servers that have not joined, and keeps those that have', { timeout: 600_000 }, async () => {
     const nodes = world.take(1)
     const [first, second] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)

@@ -12,7 +12,7 @@ const { admin } = world
 
 const ready = async (nodes: readonly Server[], asked: Partial<NewClusterInput> = {}): Promise<Cluster> => {
   const { cluster, operation } = await world.create(nodes, { endpoint: 'kube.example.com', ...asked })
-  expect((await world.ended(operation.id, 120_000)).status).toBe('done')
+  expect((await world.ended(operation.id)).status).toBe('done')
   return world.cluster(cluster.id)
 }
 /** Asks for a growth that fails, because `ill` has other hardware. `waits` is the server after it. */
@@ -23,35 +23,35 @@ const growInVain = (cluster: Cluster, ill: Server, waits: Server) => {
 const workers = (nodes: readonly Server[]) => nodes.map((n) => ({ node_id: n.id, role: 'worker' as const }))
 
 describe.concurrent('changes of servers and other requests', () => {
-  test('after a failed growth the cluster can be deleted, and servers that waited for their turn are released', { timeout: 240_000 }, async () => {
+  test('after a failed growth the cluster can be deleted, and servers that waited for their turn are released', { timeout: 600_000 }, async () => {
     const nodes = world.take(1)
     const [ill, waits] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
     const { id } = await growInVain(cluster, ill, waits)
-    expect(await world.ended(id, 150_000)).toMatchObject({ status: 'failed' })
+    expect(await world.ended(id)).toMatchObject({ status: 'failed' })
     expect(await world.server(waits.id)).toMatchObject({ cluster: { id: cluster.id }, operation_id: null })
     expect(world.machine(waits).disk.state.counters.applies).toBe(0)
     await clearFaults(world.machine(ill))
     const deletion = await admin.call(clusterDelete, { params: { id: cluster.id } })
-    expect(await world.ended(deletion.answer!.operation.id, 150_000)).toMatchObject({ status: 'done' })
+    expect(await world.ended(deletion.answer!.operation.id)).toMatchObject({ status: 'done' })
     expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
     for (const node of [ill, waits]) expect(await world.server(node.id)).toMatchObject({ cluster: null, operation_id: null })
   })
 
-  test('after a failed growth its servers can be removed, and the cluster can grow with other servers', { timeout: 240_000 }, async () => {
+  test('after a failed growth its servers can be removed, and the cluster can grow with other servers', { timeout: 600_000 }, async () => {
     const nodes = world.take(1)
     const [ill, waits, other] = world.take(3) as [Server, Server, Server]
     const cluster = await ready(nodes)
-    expect(await world.ended((await growInVain(cluster, ill, waits)).id, 150_000)).toMatchObject({ status: 'failed' })
+    expect(await world.ended((await growInVain(cluster, ill, waits)).id)).toMatchObject({ status: 'failed' })
     const given = await world.change(cluster.id, { kind: 'shrink', servers: [ill, waits].map((n) => ({ node_id: n.id })) })
-    expect(await world.ended(given.id, 150_000)).toMatchObject({ status: 'done' })
+    expect(await world.ended(given.id)).toMatchObject({ status: 'done' })
     for (const node of [ill, waits]) expect(await world.server(node.id)).toMatchObject({ cluster: null, operation_id: null })
     const again = await world.change(cluster.id, { kind: 'grow', servers: workers([other]) })
-    expect(await world.ended(again.id, 150_000)).toMatchObject({ status: 'done' })
+    expect(await world.ended(again.id)).toMatchObject({ status: 'done' })
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 1, workers: 1 })
   })
 
-  test('a joining server that dies and is removed by force does not stop the others', { timeout: 240_000 }, async () => {
+  test('a joining server that dies and is removed by force does not stop the others', { timeout: 600_000 }, async () => {
     const nodes = world.take(1)
     const [dead, well] = world.take(2) as [Server, Server]
     const cluster = await ready(nodes)
@@ -63,7 +63,7 @@ describe.concurrent('changes of servers and other requests', () => {
     )
     const removed = await admin.call(serverRemove, { params: { id: dead.id }, query: { force: 'true' } })
     expect(removed.problem).toBeUndefined()
-    const end = await world.ended(id, 150_000)
+    const end = await world.ended(id)
     expect(end).toMatchObject({ status: 'done' })
     expect(end.steps.find((s) => s.key === `join/${dead.id}`)).toMatchObject({ status: 'skipped', reason: `${dead.name} was removed by force` })
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', workers: 1 })
@@ -72,7 +72,7 @@ describe.concurrent('changes of servers and other requests', () => {
 
 test(
   'a server whose Talos API falls silent before its reset fails the change, stays and runs workload again; a retry drains and removes it',
-  { timeout: 240_000 },
+  { timeout: 600_000 },
   async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
@@ -99,7 +99,6 @@ test(
     const done = await world.until(
       async () => (await again.call(operationGet, { params: { id } })).answer!,
       (o) => o.ended_at !== null,
-      150_000,
     )
     expect(done).toMatchObject({ status: 'done' })
     expect(done.steps.find((s) => s.key === `drain/${worker.id}`)).toMatchObject({ attempt: 2 })

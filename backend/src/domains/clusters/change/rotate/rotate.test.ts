@@ -128,7 +128,7 @@ const shared = ready(2)
 describe.concurrent('what can be rotated', () => {
   test(
     'a cluster of 3 + 2 gets a new Talos authority: every server answers all the time, and the old certificates are refused at the end',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async () => {
       const { nodes, id } = await ready(5)
       const before = readTalosconfig((await admin.call(clusterTalosconfig, { params: { id } })).answer!)
@@ -146,7 +146,7 @@ describe.concurrent('what can be rotated', () => {
         'dropped',
       ])
       const { id: operation } = await rotate(id, 'talos_ca')
-      expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done', reason: null })
+      expect(await world.ended(operation)).toMatchObject({ status: 'done', reason: null })
       for (const node of nodes) expect(await talosAnswers(node, { ...before, ca: old.bundle.certs.os.crt })).toBe('certificate')
       const now = await settled(id, (e) => e.rotation === null && e.former.length === 1)
       expect(now.former[0]).toEqual(old.bundle)
@@ -165,11 +165,11 @@ describe.concurrent('what can be rotated', () => {
     },
   )
 
-  test('a cluster of 3 + 2 gets a new Kubernetes authority, and its nodes stay Ready', { timeout: 120_000 }, async () => {
+  test('a cluster of 3 + 2 gets a new Kubernetes authority, and its nodes stay Ready', { timeout: 600_000 }, async () => {
     const { nodes, id, controlPlanes } = await ready(5)
     const old = await escrowed(id)
     const { id: operation } = await rotate(id, 'kubernetes_ca')
-    expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done', reason: null })
+    expect(await world.ended(operation)).toMatchObject({ status: 'done', reason: null })
     // A kubelet restarts with each form; no other one is refused meanwhile.
     expect(world.machine(nodes[0]!).etcdCluster!.counters.mostUnready).toBe(1)
     const now = await settled(id, (e) => e.former.length === 1)
@@ -186,7 +186,7 @@ describe.concurrent('what can be rotated', () => {
     )
   })
 
-  test('a cluster gets new tokens, and then a new authority of aggregated APIs', { timeout: 120_000 }, async () => {
+  test('a cluster gets new tokens, and then a new authority of aggregated APIs', { timeout: 600_000 }, async () => {
     const { nodes, id } = await ready(2)
     const old = await escrowed(id)
     const boots = new Set(nodes.map((n) => world.machine(n).bootId))
@@ -207,13 +207,13 @@ describe.concurrent('what can be rotated', () => {
     ['service_account', /every pod would lose its access/],
     ['encryption_keys', /no other key can take over/],
     ['etcd_ca', /would lose its quorum/],
-  ] as const)('%s is refused with the reason', { timeout: 60_000 }, async (what, reason) => {
+  ] as const)('%s is refused with the reason', { timeout: 600_000 }, async (what, reason) => {
     const { id } = await shared
     const called = await admin.call(clusterChange, { params: { id }, body: { change: { kind: 'rotate', what } } })
     expect(called.problem).toMatchObject({ code: 'transition_refused', error: expect.stringMatching(reason) as string })
   })
 
-  test('the certificates of a cluster are listed with their expiry', { timeout: 60_000 }, async () => {
+  test('the certificates of a cluster are listed with their expiry', { timeout: 600_000 }, async () => {
     const { id, nodes } = await shared
     const { items } = (await admin.call(clusterCertificates, { params: { id } })).answer!
     const years = (kind: string) => Math.round((Date.parse(items.find((c) => c.kind === kind)!.ends_at!) - Date.now()) / (365 * 24 * hourMs))
@@ -226,7 +226,7 @@ describe.concurrent('what can be rotated', () => {
 })
 
 describe('failures during a rotation', () => {
-  test('a rotation is refused before anything changes if a server is off', { timeout: 60_000 }, async () => {
+  test('a rotation is refused before anything changes if a server is off', { timeout: 600_000 }, async () => {
     const { id, nodes } = await shared
     const off = world.machine(nodes[1]!)
     await off.lifecycle.powerOff()
@@ -240,7 +240,7 @@ describe('failures during a rotation', () => {
     )
   })
 
-  test('a rotation continues after a crash before or after any effect, and the escrow file can be opened at each crash', { timeout: 150_000 }, async () => {
+  test('a rotation continues after a crash before or after any effect, and the escrow file can be opened at each crash', { timeout: 600_000 }, async () => {
     const { id, nodes } = await ready(2)
     const cuts = new Map<string, Promise<Escrowed>>()
     atEffect = (name, when) => {
@@ -252,7 +252,7 @@ describe('failures during a rotation', () => {
     const { id: operation } = await rotate(id, 'talos_ca')
     // The delay after failures is skipped.
     const again = () => inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, changeQueue, id))
-    const ended = await world.until(() => again().then(() => world.operation(operation)), hasEnded, 120_000)
+    const ended = await world.until(() => again().then(() => world.operation(operation)), hasEnded)
     expect(ended).toMatchObject({ status: 'done', reason: null })
     atEffect = () => undefined
     expect([...cuts.keys()]).toEqual(['escrow', 'accept', 'switch', 'drop'].flatMap((name) => [`rotate-${name}:before`, `rotate-${name}:after`]))
@@ -265,7 +265,7 @@ describe('failures during a rotation', () => {
     await expectNoDrift(nodes)
   })
 
-  test('the rotation waits for a server that goes off, and names it', { timeout: 120_000 }, async () => {
+  test('the rotation waits for a server that goes off, and names it', { timeout: 600_000 }, async () => {
     const { id, nodes } = await ready(2)
     const off = world.machine(nodes[1]!)
     let isOff = false
@@ -285,23 +285,23 @@ describe('failures during a rotation', () => {
     })
     atEffect = () => undefined
     off.lifecycle.powerOn()
-    expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done' })
+    expect(await world.ended(operation)).toMatchObject({ status: 'done' })
     await expectNoDrift(nodes)
   })
 
-  test('a cancel has no effect once a server refuses the old authority', { timeout: 120_000 }, async () => {
+  test('a cancel has no effect once a server refuses the old authority', { timeout: 600_000 }, async () => {
     const { id, nodes } = await ready(1)
     const held = holdAt(`rotate-drop/${nodes[0]!.id}`, 'after')
     const { id: operation } = await rotate(id, 'talos_ca')
     await held.reached()
     expect((await admin.call(operationCancel, { params: { id: operation } })).status).toBe(200)
     held.release()
-    expect(await world.ended(operation, 90_000)).toMatchObject({ status: 'done' })
+    expect(await world.ended(operation)).toMatchObject({ status: 'done' })
     const now = await settled(id, (e) => e.former.length === 1)
     expect(await talosAnswers(nodes[0]!, await talosAdmin(now.bundle))).toBe('ok')
   })
 
-  test('the overview lists certificates that expire soon, until a later reading finds them renewed', { timeout: 60_000 }, async () => {
+  test('the overview lists certificates that expire soon, until a later reading finds them renewed', { timeout: 600_000 }, async () => {
     const { id } = await shared
     const { db, engine } = backend.platform
     const ending = [{ kind: 'kubernetes_ca', name: null, ends_at: '2027-01-02T00:00:00.000Z', reason: 'Rotate it' }]
@@ -318,7 +318,7 @@ describe('failures during a rotation', () => {
 
   test.each(['talos_ca', 'kubernetes_ca'] as const)(
     'a cancelled rotation of %s is taken back, and the old certificates still work',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async (what) => {
       const { id, nodes } = await ready(2)
       const old = await escrowed(id)
@@ -327,7 +327,7 @@ describe('failures during a rotation', () => {
       await held.reached()
       expect((await admin.call(operationCancel, { params: { id: operation } })).status).toBe(200)
       held.release()
-      const ended = await world.ended(operation, 90_000)
+      const ended = await world.ended(operation)
       expect(ended).toMatchObject({ status: 'cancelled' })
       expect(ended.steps.at(-1)).toMatchObject({ key: 'withdrawn', status: 'done' })
       const now = await settled(id, (e) => e.rotation === null)

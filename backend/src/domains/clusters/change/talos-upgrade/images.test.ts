@@ -18,7 +18,7 @@ describe('extensions and kernel arguments', async () => {
     expect(planned.checks.find((c) => c.check === 'image')).toMatchObject({ ok: false, message: expect.stringContaining('siderolabs/nonsense') })
   })
 
-  test('a server gets an extension by an upgrade to another image of its version, and its configuration names the image', { timeout: 60_000 }, async () => {
+  test('a server gets an extension by an upgrade to another image of its version, and its configuration names the image', { timeout: 600_000 }, async () => {
     const change = { ...gvisor, node_ids: [worker!.id] }
     expect((await plan(cluster.id, change)).warnings).toContain(`${worker!.name}: adds siderolabs/gvisor`)
     const { id } = await world.change(cluster.id, change)
@@ -30,7 +30,7 @@ describe('extensions and kernel arguments', async () => {
     expect((await plan(cluster.id, change)).checks.find((c) => c.check === 'change')).toMatchObject({ ok: false })
   })
 
-  test('kernel arguments are added, and the extensions stay', { timeout: 60_000 }, async () => {
+  test('kernel arguments are added, and the extensions stay', { timeout: 600_000 }, async () => {
     const { id } = await world.change(cluster.id, { kind: 'extensions', kernel_args: ['panic=10'] })
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
     expect(nodes.map((n) => world.machine(n).kernelCommandLine.includes('panic=10'))).toEqual([true, true])
@@ -42,7 +42,7 @@ describe('extensions and kernel arguments', async () => {
     ])
   })
 
-  test('an upgrade of the version keeps the image of each server', { timeout: 60_000 }, async () => {
+  test('an upgrade of the version keeps the image of each server', { timeout: 600_000 }, async () => {
     const before = nodes.map((n) => world.machine(n).schematic)
     const { id } = await world.change(cluster.id, { kind: 'upgradeTalos', version: 'v1.13.9' })
     expect(await world.ended(id)).toMatchObject({ status: 'done' })
@@ -60,7 +60,7 @@ describe('a rollback', async () => {
     expect((await plan(cluster.id, rollback)).checks.find((c) => c.check === 'before')).toMatchObject({ ok: false })
   })
 
-  test('one server is rolled back after a staged upgrade, and the same upgrade can be repeated', { timeout: 90_000 }, async () => {
+  test('one server is rolled back after a staged upgrade, and the same upgrade can be repeated', { timeout: 600_000 }, async () => {
     const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9', stage: true }
     expect((await plan(cluster.id, upgrade)).groups[1]!.steps[0]!.key).toBe(`drain/${worker.id}`)
     expect(await world.ended((await world.change(cluster.id, upgrade)).id)).toMatchObject({ status: 'done' })

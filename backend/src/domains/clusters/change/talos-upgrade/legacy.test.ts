@@ -10,7 +10,7 @@ const world = await clusterWorld({ servers: 7, talos: 'v1.12.11' })
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-test('a version that does not run the Kubernetes of the cluster is refused', { timeout: 60_000 }, async () => {
+test('a version that does not run the Kubernetes of the cluster is refused', { timeout: 600_000 }, async () => {
   const { cluster } = await ready(1, { talos_version: 'v1.12.11', kubernetes_version: '1.30.14' })
   expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'path')).toMatchObject({
     ok: false,
@@ -18,7 +18,7 @@ test('a version that does not run the Kubernetes of the cluster is refused', { t
   })
 })
 
-test('servers of the previous minor, which can not write an image before their restart, are upgraded to the next minor', { timeout: 90_000 }, async () => {
+test('servers of the previous minor, which can not write an image before their restart, are upgraded to the next minor', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(2, { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' })
   const ended = await world.ended((await world.change(cluster.id, upgrade)).id)
   expect(ended).toMatchObject({ status: 'done', reason: null })
@@ -31,7 +31,7 @@ test('servers of the previous minor, which can not write an image before their r
 
 test(
   'a server that hangs in an upgrade fails after the time limit and gets the command again in a retry; one that never becomes Ready is rolled back',
-  { timeout: 150_000 },
+  { timeout: 600_000 },
   async () => {
     const kubernetes = { talos_version: 'v1.12.11', kubernetes_version: '1.35.4' }
     const [hanging, ill] = [await ready(2, kubernetes), await ready(2, kubernetes)]

@@ -11,7 +11,7 @@ const { admin } = world
 const { ready, plan, versions, upgrades, cordoned } = upgradeWorld(world)
 const upgrade = { kind: 'upgradeTalos' as const, version: 'v1.13.9' }
 
-test('a canary that comes back with its old version stops the upgrade and is uncordoned, and a retry upgrades it', { timeout: 120_000 }, async () => {
+test('a canary that comes back with its old version stops the upgrade and is uncordoned, and a retry upgrades it', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(3)
   const [controlPlane, other, canary] = nodes
   await addFault(world.machine(canary!), { kind: 'bad-boot', times: 1 })
@@ -35,7 +35,7 @@ test('a canary that comes back with its old version stops the upgrade and is unc
   expect(cordoned(controlPlane!)).toEqual([])
 })
 
-test('a failed installer stops the upgrade before the drain, and its own message is the reason', { timeout: 120_000 }, async () => {
+test('a failed installer stops the upgrade before the drain, and its own message is the reason', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(2)
   const worker = nodes[1]!
   await addFault(world.machine(worker), { kind: 'fail-upgrade', times: 100 })
@@ -49,7 +49,7 @@ test('a failed installer stops the upgrade before the drain, and its own message
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
 })
 
-test('a machine that writes an image says how far it is', { timeout: 120_000 }, async () => {
+test('a machine that writes an image says how far it is', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(1)
   const [node] = nodes
   await addFault(world.machine(node!), { kind: 'hang-upgrade' })
@@ -68,7 +68,7 @@ test('a machine that writes an image says how far it is', { timeout: 120_000 }, 
   expect(await world.ended(id)).toMatchObject({ status: 'done' })
 })
 
-test('an image that the machine can not pull fails the upgrade with the message of the registry', { timeout: 120_000 }, async () => {
+test('an image that the machine can not pull fails the upgrade with the message of the registry', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(1)
   await addFault(world.machine(nodes[0]!), { kind: 'image-missing', image: ':v1.13.9' })
   const { id } = await world.change(cluster.id, upgrade)
@@ -77,7 +77,7 @@ test('an image that the machine can not pull fails the upgrade with the message 
   await clearFaults(world.machine(nodes[0]!))
 })
 
-test('an upgrade is refused while a member of etcd has an alarm, and while a server does not answer', { timeout: 120_000 }, async () => {
+test('an upgrade is refused while a member of etcd has an alarm, and while a server does not answer', { timeout: 600_000 }, async () => {
   const { nodes, cluster } = await ready(2)
   await addFault(world.machine(nodes[0]!), { kind: 'etcd-alarm', alarm: 'nospace' })
   expect((await plan(cluster.id, upgrade)).checks.find((c) => c.check === 'etcd')).toMatchObject({ ok: false, message: expect.stringContaining('NOSPACE') })
