@@ -42,7 +42,7 @@ test.each<[string, z.core.$ZodType, unknown, Record<string, string>]>([
   ],
 ])('the message of an invalid value: %s', (_what, schema, value, expected) => expect(sentences(schema, value)).toEqual(expected))
 
-test('isGeneral recognises the default messages of the schemas [S204]', () => {
+test('isGeneral recognises the default messages of the schemas', () => {
   expect(['Required', 'Expected string, received null', 'Unknown field'].every(isGeneral)).toBe(true)
   expect(['Enter a name', 'Required fields are missing', 'At most 20 labels'].some(isGeneral)).toBe(false)
 })

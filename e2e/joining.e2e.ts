@@ -75,7 +75,7 @@ async function addExtension(name: string): Promise<void> {
 }
 
 describe('servers that join by themselves', () => {
-  test('the form shows the code of a new datacenter before it is added [S001]', async () => {
+  test('the form shows the code of a new datacenter before it is added', async () => {
     await go('Datacenters')
     await page.getByRole('button', { name: 'Add datacenter' }).first().click()
     const form = dialog('Add datacenter')

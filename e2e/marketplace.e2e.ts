@@ -36,7 +36,7 @@ async function act(item: string): Promise<void> {
 }
 
 describe('the life of a commitment', () => {
-  test('the marketplace leads to its one page, with its crumbs and how to begin [S034, S037]', async () => {
+  test('the marketplace leads to its one page, with its crumbs and how to begin', async () => {
     await page.goto('/marketplace')
     await page.waitForURL('**/marketplace/ccs')
     await main().getByText('No commitments yet').waitFor()
@@ -59,7 +59,7 @@ describe('the life of a commitment', () => {
     await form.getByText('Enter the end before you commit the capacity').waitFor()
   })
 
-  test('capacity is committed with its price as entered, and the list shows it at once [S005]', async () => {
+  test('capacity is committed with its price as entered, and the list shows it at once', async () => {
     const form = dialog('Commit capacity')
     await form.getByLabel(/^End/).fill(`${new Date().getFullYear() + 1}-12-01T00:00`)
     await form.getByRole('button', { name: 'Commit capacity' }).click()

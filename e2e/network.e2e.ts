@@ -89,7 +89,7 @@ describe('the life of a subnet', () => {
     await page.locator('input[name="name"]:focus').waitFor()
   })
 
-  test('the form previews a /26 with exclusions before the subnet is added [S003]', async () => {
+  test('the form previews a /26 with exclusions before the subnet is added', async () => {
     await page.getByLabel('Name', { exact: true }).fill(own.name)
     await page.getByLabel('Gateway').fill(own.gateway)
     await page.getByLabel('VLAN ID').fill('214')

@@ -49,7 +49,7 @@ const token = async (type: 'access' | 'refresh'): Promise<string> => {
   return (JSON.parse(found[1]) as { value: string }).value
 }
 
-test('an empty form shows what is missing and sends nothing [S031]', async () => {
+test('an empty form shows what is missing and sends nothing', async () => {
   let asked = 0
   const scripts: string[] = []
   page.on('request', (request) => request.url().endsWith('/v1/authorize') && asked++)
@@ -68,7 +68,7 @@ test('an empty form shows what is missing and sends nothing [S031]', async () =>
   expect(asked).toBe(0)
 })
 
-test('a wrong password shows an error and a notice; the right one, with its spaces, signs in [S006, S181, S217, S240]', async () => {
+test('a wrong password shows an error and a notice; the right one, with its spaces, signs in', async () => {
   await page.goto('/auth/login')
   await email().fill(`  ${admin.email} `)
   await password().fill(admin.password.trim().replace('tests', 'test'))
@@ -98,7 +98,7 @@ test('the password is hidden and can be shown', async () => {
   expect(await password().getAttribute('type')).toBe('password')
 })
 
-test("?error= shows the console's message for a known code, and any other value as plain text [S033, S265]", async () => {
+test("?error= shows the console's message for a known code, and any other value as plain text", async () => {
   await page.goto('/auth/login?error=session_expired')
   await alert().getByText('Session expired. Please sign in again.').waitFor()
   const hostile = '<img src=x onerror="document.title=1"><b>hello</b>'
@@ -122,7 +122,7 @@ test('a page that requires sign-in redirects to the login page, and back after s
 })
 
 test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', '/infra/clusters/create', '/infra/servers/x/create-patch'])(
-  'without a session, %s shows none of its content [S029, S039, S158, S206]',
+  'without a session, %s shows none of its content',
   async (guarded) => {
     const calls: string[] = []
     page.on('request', (request) => calls.push(new URL(request.url()).pathname))
@@ -133,14 +133,14 @@ test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', 
   },
 )
 
-test('the login page redirects signed-in users home [S032, S160]', async () => {
+test('the login page redirects signed-in users home', async () => {
   await signIn(page)
   await page.goto('/auth/login')
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   expect(path()).toBe('/')
 })
 
-test('a session that was revoked elsewhere ends on the login page with a notice, and nothing stays stored [S166, S242]', async () => {
+test('a session that was revoked elsewhere ends on the login page with a notice, and nothing stays stored', async () => {
   await signIn(page)
   await page.goto('/infra/servers')
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
@@ -179,7 +179,7 @@ test('opening a page with a revoked session shows the same notice', async () => 
   expect(errors.splice(0)).toEqual([expect.stringMatching(/^console: The session could not be validated:/)])
 })
 
-test('an invalid access token is renewed in the background, once for all calls [S163, S164]', async () => {
+test('an invalid access token is renewed in the background, once for all calls', async () => {
   await signIn(page)
   const before = await token('access')
   let refreshes = 0
@@ -194,7 +194,7 @@ test('an invalid access token is renewed in the background, once for all calls [
   expect(await token('access')).not.toBe(before)
 })
 
-test('logging out in one tab ends the session at once in every tab and on the server [S018, S092, S095, S169, S170, S171, S172, S173]', async () => {
+test('logging out in one tab ends the session at once in every tab and on the server', async () => {
   await signIn(page)
   const other = await context.newPage()
   await other.goto('/infra/servers')
@@ -261,7 +261,7 @@ test.each([
   expect(errors.splice(0).filter((error) => !error.includes('Clear-Site-Data header'))).toEqual([])
 })
 
-test('a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft [S093]', async () => {
+test('a draft is kept without a question when the session ends, and restored after signing in; logging out asks first, and deletes the draft', async () => {
   await signIn(page)
   const { items } = await apiClient(installation.url, await token('access')).call(serverList, {})
   const editor = `/infra/servers/${items[0]!.id}/create-patch`
@@ -307,7 +307,7 @@ test('a draft is kept without a question when the session ends, and restored aft
   expect(await name.inputValue()).toBe('kept-again')
 })
 
-test('visitors see what Steelyard is, a link to sign in, and the waitlist [S015, S030]', async () => {
+test('visitors see what Steelyard is, a link to sign in, and the waitlist', async () => {
   await page.goto('/')
   await page.getByRole('banner').getByText('Already have an account?').waitFor()
   expect(await page.getByText(packageFile.version).count()).toBe(1)
@@ -353,7 +353,7 @@ test('every tab shows within seconds that a hanging server is silent, and shows 
   }
 })
 
-test('on a narrow screen, the menu closes if dragged by a quarter of its width, and slides back if dragged less [S282]', async () => {
+test('on a narrow screen, the menu closes if dragged by a quarter of its width, and slides back if dragged less', async () => {
   await signIn(page)
   await page.setViewportSize({ width: 375, height: 800 })
   await page.getByRole('button', { name: 'Open menu' }).click()

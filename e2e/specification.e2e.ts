@@ -44,7 +44,7 @@ const isSeen = (locator: Locator) =>
     return width > 20 && left >= 0 && right <= view.innerWidth && top >= 0 && view.getComputedStyle(element).clipPath === 'none'
   })
 
-test('the sidebar is 16.25rem wide; below 1439 px 5.25rem, with icons only [S078, S080, S081, S082, S275, S276]', async () => {
+test('the sidebar is 16.25rem wide; below 1439 px 5.25rem, with icons only', async () => {
   await page.goto('/infra/servers')
   await sections().getByRole('link', { name: 'Servers' }).waitFor()
   const widthAt = async (width: number) => {
@@ -57,7 +57,7 @@ test('the sidebar is 16.25rem wide; below 1439 px 5.25rem, with icons only [S078
   expect(await isSeen(entry.getByText('Servers'))).toBe(false)
 })
 
-test('the entries of the sidebar are below the label Infrastructure, in the specified order [S040, S058, S059, S070, S077]', async () => {
+test('the entries of the sidebar are below the label Infrastructure, in the specified order', async () => {
   await resize(1920)
   await page.goto('/infra/servers')
   const group = sections().getByRole('group', { name: 'Infrastructure' })
@@ -66,7 +66,7 @@ test('the entries of the sidebar are below the label Infrastructure, in the spec
   expect(names).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
 })
 
-test('below 744 px a header with a drawer replaces the sidebar, and the drawer closes on navigation [S083, S084, S085, S087]', async () => {
+test('below 744 px a header with a drawer replaces the sidebar, and the drawer closes on navigation', async () => {
   await page.goto('/infra/servers')
   await resize(743)
   await sidebar().waitFor({ state: 'hidden' })
@@ -79,7 +79,7 @@ test('below 744 px a header with a drawer replaces the sidebar, and the drawer c
   await page.getByRole('heading', { level: 1, name: /^Network/ }).waitFor()
 })
 
-test('the profile menu opens by its chevron, and shows Profile, the email and Log out [S017, S018, S088, S089, S090, S092, S095]', async () => {
+test('the profile menu opens by its chevron, and shows Profile, the email and Log out', async () => {
   await page.goto('/')
   const trigger = page.getByRole('button', { name: 'Profile' })
   await trigger.waitFor()
@@ -93,7 +93,7 @@ test('the profile menu opens by its chevron, and shows Profile, the email and Lo
   await menu.waitFor({ state: 'detached' })
 })
 
-test('at 744 px a dialog is a bottom sheet, on wider screens it is centred and 27.5rem wide [S102, S103, S280]', async () => {
+test('at 744 px a dialog is a bottom sheet, on wider screens it is centred and 27.5rem wide', async () => {
   await page.goto(`/infra/servers/${server.id}`)
   const openDialog = async () => {
     await page.getByRole('button', { name: 'More actions' }).click()
@@ -113,7 +113,7 @@ test('at 744 px a dialog is a bottom sheet, on wider screens it is centred and 2
   await page.keyboard.press('Escape')
 })
 
-test('the version is at the bottom right of every screen, above sheets and on the error screen too, and clicks pass through it [S020, S025, S026, S027, S028, S297]', async () => {
+test('the version is at the bottom right of every screen, above sheets and on the error screen too, and clicks pass through it', async () => {
   const isAtCorner = async (on: Page) => {
     const { width, height } = on.viewportSize()!
     await label(on).waitFor({ state: 'attached' })
@@ -157,7 +157,7 @@ test('the version is at the bottom right of every screen, above sheets and on th
   await visitors.close()
 })
 
-test('visitors are asked whether they already have an account, on phones too [S015, S016]', async () => {
+test('visitors are asked whether they already have an account, on phones too', async () => {
   for (const width of [1280, 375]) {
     const { context: visitors, page: visitor, errors: seen } = await open(browser, installation.url, { width })
     await visitor.goto('/')
@@ -171,7 +171,7 @@ test('visitors are asked whether they already have an account, on phones too [S0
   }
 })
 
-test('on a phone every page above is reachable by its crumb [S098]', async () => {
+test('on a phone every page above is reachable by its crumb', async () => {
   await resize(375)
   await page.goto(`/infra/servers/${server.id}/create-patch`)
   const crumbs = page.getByRole('navigation', { name: 'Breadcrumb' })
@@ -185,7 +185,7 @@ test('on a phone every page above is reachable by its crumb [S098]', async () =>
   await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
 })
 
-test("a page whose address can't be read shows Page Not Found, and a repeated param counts once [S061, S190, S254]", async () => {
+test("a page whose address can't be read shows Page Not Found, and a repeated param counts once", async () => {
   await page.goto('/%ZZ')
   await page.getByRole('heading', { level: 1, name: 'Page Not Found' }).waitFor()
   await page.getByText('The address cannot be read: /%ZZ').waitFor()

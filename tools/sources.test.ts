@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashOfConsole } from './sources.mjs'
 
-test('a changed VITE_ setting causes a new build of the console; other variables and the order of settings do not [S024]', () => {
+test('a changed VITE_ setting causes a new build of the console; other variables and the order of settings do not', () => {
   const plain = hashOfConsole({})
   expect(hashOfConsole({ PORT: '1', STEELYARD_DATA: 'x' })).toBe(plain)
   const reporting = hashOfConsole({ VITE_SENTRY_DSN: 'https://a@reports.example/1', VITE_ENVIRONMENT: 'staging' })

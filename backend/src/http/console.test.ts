@@ -127,7 +127,7 @@ test('the console can load its settings before sign-in', async () => {
   })
 })
 
-test('a request for a page gets the console, whatever its path and query; a call of the API gets an error [S061, S254]', async () => {
+test('a request for a page gets the console, whatever its path and query; a call of the API gets an error', async () => {
   const { app } = await withConsole({})
   const urls = [
     '/%ZZ',
@@ -188,7 +188,7 @@ test('a console of another origin may call the API if the setting names its orig
   expect([closed.statusCode, closed.headers['access-control-allow-origin']]).toEqual([405, undefined])
 })
 
-test('the page on connecting servers with Kubernetes is served without scripts or content of other origins, and its patches are valid [S115]', async () => {
+test('the page on connecting servers with Kubernetes is served without scripts or content of other origins, and its patches are valid', async () => {
   const page = await backend.app.inject({ url: '/docs/connecting-servers', headers: { accept: 'text/html' } })
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(page.body).toContain('<h1>Connecting servers with Kubernetes</h1>')

@@ -77,7 +77,7 @@ const stored = (lifeSeconds = 600, scopes: string[] = []) => tokenBox(local).sig
 const sessionAnswer = { user, scopes: [], expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
 const renewed = (): Answered => [200, { access_token: token('second', 600), refresh_token: 'refresh-2' }]
 
-test('a refused refresh ends the session at once, shows one notice, and empties the storage [S164, S166, S168, S242]', async () => {
+test('a refused refresh ends the session at once, shows one notice, and empties the storage', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = () => [401, { error: 'Session expired. Please sign in again.', code: 'session_expired' }]
@@ -120,7 +120,7 @@ test('after 30 s without a decision of the server, the guard ends the session', 
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
-test('the guard refreshes an expired access token before it validates the session [S159, S163]', async () => {
+test('the guard refreshes an expired access token before it validates the session', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = renewed
@@ -128,7 +128,7 @@ test('the guard refreshes an expired access token before it validates the sessio
   expect(asked).toEqual(['/v1/authorize/refresh'])
 })
 
-test('a failed validation signs the user out with one notice, and is logged to the browser’s console [S152, S153, S261]', async () => {
+test('a failed validation signs the user out with one notice, and is logged to the browser’s console', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = () => [403, { error: 'This account is disabled.' }]
@@ -153,7 +153,7 @@ test.each<[string, unknown]>([
   ['scopes that are no list', { ...sessionAnswer, scopes: 'servers:read' }],
   ['scopes that are no texts', { ...sessionAnswer, scopes: [1] }],
   ['an end that is no time', { ...sessionAnswer, expiresAt: 'soon' }],
-])('a validation that answers 200 with %s signs the user out [S151]', async (_, body) => {
+])('a validation that answers 200 with %s signs the user out', async (_, body) => {
   stored()
   vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = () => [200, body]
@@ -161,7 +161,7 @@ test.each<[string, unknown]>([
   expect([auth.authStatus.get(), local.size, asked]).toEqual(['signedOut', 0, ['/v1/session']])
 })
 
-test('a session that the server refuses again after a refresh is signed out [S151]', async () => {
+test('a session that the server refuses again after a refresh is signed out', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = (path) => (path.endsWith('/refresh') ? renewed() : [401, { error: 'no' }])
@@ -179,7 +179,7 @@ test('a call that the server refuses again after a refresh ends the session', as
   expect([auth.authStatus.get(), local.size, notices]).toEqual(['signedOut', 0, ['Session expired. Please sign in again.']])
 })
 
-test('if a validation gets 401, the token is refreshed once and the second response counts [S237]', async () => {
+test('if a validation gets 401, the token is refreshed once and the second response counts', async () => {
   stored()
   let first = true
   answers = (path) => {
@@ -192,7 +192,7 @@ test('if a validation gets 401, the token is refreshed once and the second respo
   expect([auth.authStatus.get(), asked]).toEqual(['signedIn', ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
 })
 
-test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice [S173]', async () => {
+test('logging out finishes within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
   stored()
   auth.authStatus.set('signedIn')
   answers = () => 'never'
@@ -216,7 +216,7 @@ test('logging out finishes within 5 s even if the server never answers, and othe
   await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(before)
 })
 
-test("a disabled action gives the user's role as the reason only while the user is signed in [S125, S209]", async () => {
+test("a disabled action gives the user's role as the reason only while the user is signed in", async () => {
   stored(600, ['network:read'])
   const { allowed } = await import('./session.ts')
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
@@ -227,7 +227,7 @@ test("a disabled action gives the user's role as the reason only while the user 
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your session has ended. Sign in again.' })
 })
 
-test('missing or expired tokens are detected without a request, and reported once [S162]', async () => {
+test('missing or expired tokens are detected without a request, and reported once', async () => {
   stored()
   auth.authStatus.set('signedIn')
   vi.useFakeTimers({ toFake: ['setInterval', 'Date'] })
@@ -240,7 +240,7 @@ test('missing or expired tokens are detected without a request, and reported onc
   expect([auth.authStatus.get(), notices]).toEqual(['signedOut', ['Session expired. Please sign in again.']])
 })
 
-test('a failed sign-in without a message of the server shows the specified message [S182, S183, S248, S249]', async () => {
+test('a failed sign-in without a message of the server shows the specified message', async () => {
   for (const [answer, said] of [
     [[502, '<html>'], 'Authentication failed'],
     [[401, { error: 'Invalid email or password' }], 'Invalid email or password'],
@@ -261,7 +261,7 @@ test('the question for a code is neither reported nor shown as a failure, and th
   expect(auth.authStatus.get()).toBe('signedIn')
 })
 
-test('queries are retried once after no response, 5xx or 429, and never after a refusal [S271]', async () => {
+test('queries are retried once after no response, 5xx or 429, and never after a refusal', async () => {
   const { retryQuery } = await import('./query.ts')
   const { CallError } = await import('./http.ts')
   const retried = (failures: number, status: number) => retryQuery(failures, new CallError('x', { status }))
@@ -270,7 +270,7 @@ test('queries are retried once after no response, 5xx or 429, and never after a 
   expect([400, 401, 403, 404, 409, 422].map((status) => retried(0, status))).toEqual([false, false, false, false, false, false])
 })
 
-test('the status is loading until the stored session is validated, then signedIn if the server confirms it and signedOut if not; the flag says that a validation runs [S131, S132, S149, S150, S151]', async () => {
+test('the status is loading until the stored session is validated, then signedIn if the server confirms it and signedOut if not; the flag says that a validation runs', async () => {
   expect([auth.authStatus.get(), auth.authLoading.get()]).toEqual(['loading', false])
   stored()
   answers = () => [200, sessionAnswer]
@@ -284,13 +284,13 @@ test('the status is loading until the stored session is validated, then signedIn
   expect(auth.authStatus.get()).toBe('signedOut')
 })
 
-test('the guard lets the user in while the session is being validated, and nobody without a session [S157, S158]', async () => {
+test('the guard lets the user in while the session is being validated, and nobody without a session', async () => {
   expect(await auth.sessionHolds()).toBe(true)
   auth.authStatus.set('signedOut')
   expect(await auth.sessionHolds()).toBe(false)
 })
 
-test('a signed-in user whose stored tokens are gone is signed out by the guard [S159]', async () => {
+test('a signed-in user whose stored tokens are gone is signed out by the guard', async () => {
   stored()
   auth.authStatus.set('signedIn')
   local.clear()
@@ -298,7 +298,7 @@ test('a signed-in user whose stored tokens are gone is signed out by the guard [
   expect([auth.authStatus.get(), asked]).toEqual(['signedOut', []])
 })
 
-test('without a stored user or a valid refresh token there is no access token [S161, S162, S246, S247]', async () => {
+test('without a stored user or a valid refresh token there is no access token', async () => {
   const { accessToken } = await import('./access.ts')
   await expect(accessToken()).rejects.toThrow('User not found!')
   tokenBox(local).signIn(user, token('first', 600), 'refresh', Date.now() - 86_400_001)
@@ -306,7 +306,7 @@ test('without a stored user or a valid refresh token there is no access token [S
   expect(asked).toEqual([])
 })
 
-test('after a 401 the token is refreshed once, and the request is sent once more with the new token [S165, S241]', async () => {
+test('after a 401 the token is refreshed once, and the request is sent once more with the new token', async () => {
   stored()
   auth.authStatus.set('signedIn')
   const [first] = Object.values(tokenBox(local).access() ?? {})
@@ -320,7 +320,7 @@ test('after a 401 the token is refreshed once, and the request is sent once more
   expect(bearers[2]).not.toBe(bearers[0])
 })
 
-test('a request is not sent again in the name of another user who has signed in meanwhile [S250]', async () => {
+test('a request is not sent again in the name of another user who has signed in meanwhile', async () => {
   stored()
   auth.authStatus.set('signedIn')
   const other = { id: 'u2', email: 'b@example.com', name: 'B' }
@@ -335,7 +335,7 @@ test('a request is not sent again in the name of another user who has signed in 
   expect(tokenBox(local).user()).toEqual(other)
 })
 
-test('a 403 shows the notice, and the response is returned as it is [S167, S212, S243]', async () => {
+test('a 403 shows the notice, and the response is returned as it is', async () => {
   stored()
   answers = () => [403, { error: 'Your role does not include servers:write', code: 'forbidden' }]
   const { authorized } = await import('./client.ts')
@@ -344,7 +344,7 @@ test('a 403 shows the notice, and the response is returned as it is [S167, S212,
   expect(notices).toEqual(["Access denied. You don't have permission for this action."])
 })
 
-test('every call is sent to the API as JSON with the stored access token, except sign-in and refresh, which carry none [S213, S214, S215, S216, S217, S221]', async () => {
+test('every call is sent to the API as JSON with the stored access token, except sign-in and refresh, which carry none', async () => {
   answers = (path) => {
     if (path.endsWith('/authorize')) return [200, { userData: user, accessToken: token('first', 600), refreshToken: 'refresh' }]
     return path.endsWith('/refresh') ? renewed() : [200, { items: [], total: 0, page: 1, per_page: 1000 }]
@@ -376,7 +376,7 @@ test.each<[string, Answered]>([
   ['an error whose body is null', [502, null]],
   ['an error whose message is empty', [404, { error: '' }]],
   ['success without data', [200, null]],
-])('%s shows the specified sentence of the call, or says that no reason was given [S227, S232, S256, S258]', async (_, answer) => {
+])('%s shows the specified sentence of the call, or says that no reason was given', async (_, answer) => {
   stored()
   auth.authStatus.set('signedIn')
   answers = () => answer
@@ -394,13 +394,13 @@ test("the server's own sentence takes precedence over the specified one", async 
   await expect(call(serverGet, { params: { id: '7' } })).rejects.toThrow('The server was removed')
 })
 
-test('the list of servers is cached under the key servers, and queries are not refetched on focus [S236, S272]', async () => {
+test('the list of servers is cached under the key servers, and queries are not refetched on focus', async () => {
   const { keyOf, queryClient } = await import('./query.ts')
   expect([keyOf(serverList), keyOf(serverGet)]).toEqual(['servers', 'serverGet'])
   expect(queryClient.getDefaultOptions().queries).toMatchObject({ refetchOnWindowFocus: false })
 })
 
-test('failures of sign-in and refresh are reported, and a notice is shown [S239, S240]', async () => {
+test('failures of sign-in and refresh are reported, and a notice is shown', async () => {
   answers = () => [401, { error: 'Invalid email or password' }]
   await expect(auth.signIn('a@example.com', 'x')).rejects.toThrow('Invalid email or password')
   expect([reported.length, notices]).toEqual([1, ['An unexpected error occurred: Invalid email or password']])

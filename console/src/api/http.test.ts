@@ -6,7 +6,7 @@ import { CallError, entryCalls, noAnswer, readAnswer, saidBy, whyOf } from './ht
 /** The error that `readAnswer` throws for a response. */
 const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
 
-test('a failure shows the server’s message, or else the default message of the form [S229, S257]', async () => {
+test('a failure shows the server’s message, or else the default message of the form', async () => {
   const failed = 'Server name could not be updated'
   expect(saidBy(await problem(409, '{"error":"Server name already exists"}'), failed)).toBe('Server name already exists')
   for (const [status, body] of [

@@ -5,7 +5,7 @@ import { confirmServersWithoutPatch, editServerName, showClusterKey } from './mo
 
 afterEach(() => openedDialogs.set([]))
 
-test('of the open global modals one is shown: the cluster key first, then the server name, then the servers without a patch [S101]', () => {
+test('of the open global modals one is shown: the cluster key first, then the server name, then the servers without a patch', () => {
   void confirmServersWithoutPatch({ servers: [], onConfirm: () => undefined })
   void showClusterKey({ clusterIds: [] })
   void editServerName({ serverId: '1', name: 'a' })

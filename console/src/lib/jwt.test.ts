@@ -8,7 +8,7 @@ const base64url = (text: string) =>
     .replaceAll('=', '')
 const token = (payload: unknown) => `e30.${base64url(JSON.stringify(payload))}.sig`
 
-test('a payload with non-ASCII text is read [S124, S208]', () => {
+test('a payload with non-ASCII text is read', () => {
   expect(readClaims(token({ sub: 'u', sid: 's', email: 'ø@example.com', scopes: ['servers:read'], iat: 4, exp: 5 }))).toEqual({
     iat: 4,
     sub: 'u',
@@ -20,7 +20,7 @@ test('a payload with non-ASCII text is read [S124, S208]', () => {
   expect(readClaims(token({ sub: 'u', sid: 's', exp: 5, scopes: 'all' })).scopes).toEqual([])
 })
 
-test('anything but a JWT is an invalid token [S184, S185]', () => {
+test('anything but a JWT is an invalid token', () => {
   for (const bad of [undefined, 7, '', 'abc', 'a.%%%.c', 'a.e30.c', token({ sub: 1, sid: 's', exp: 1 }), token({ sub: 'u', sid: 's', exp: 'soon' })])
     expect(() => readClaims(bad)).toThrow('Invalid token')
 })

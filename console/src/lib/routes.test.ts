@@ -8,7 +8,7 @@ test('a path leads to its route with decoded params; a fixed path comes before a
   expect(routeAt('/infra/servers/s/patches/p')).toEqual({ id: '/infra/servers/$id/patches/$patchId', params: { id: 's', patchId: 'p' } })
 })
 
-test('a path whose escapes are not text has no route, so it shows Page Not Found [S061]', () => {
+test('a path whose escapes are not text has no route, so it shows Page Not Found', () => {
   for (const path of ['/%ZZ', '/infra/servers/%', '/infra/servers/%FF']) expect([routeAt(path), isReadable(path)]).toEqual([null, false])
   expect(isReadable('/infra/servers/%C3%A9')).toBe(true)
 })
@@ -31,7 +31,7 @@ test('all pages but those for visitors are for signed-in users', () => {
   expect(['/', '/infrared', '/auditors', '/auth/login'].some(isGuarded)).toBe(false)
 })
 
-test('the marketplace and its page of commitments are for signed-in users, and have their crumbs [S034, S036, S037]', () => {
+test('the marketplace and its page of commitments are for signed-in users, and have their crumbs', () => {
   expect([routeAt('/marketplace')?.id, routeAt('/marketplace/ccs')?.id]).toEqual(['/marketplace', '/marketplace/ccs'])
   expect(['/marketplace', '/Marketplace/ccs', '/marketplace/ccs/c'].every(isGuarded)).toBe(true)
   expect(isGuarded('/marketplaces')).toBe(false)
@@ -40,7 +40,7 @@ test('the marketplace and its page of commitments are for signed-in users, and h
   expect(crumbs.slice(0, 2).map(({ crumb }) => crumb)).toEqual(['Marketplace', 'Compute Capacity'])
 })
 
-test('every specified page has its breadcrumb [S041, S042, S045, S046, S049, S050, S051, S053, S054, S055, S057]', () => {
+test('every specified page has its breadcrumb', () => {
   const crumbs: readonly (readonly [string, RouteId, unknown])[] = [
     ['/infra/datacenters', '/infra/datacenters', 'Datacenters'],
     ['/infra/servers', '/infra/servers', 'Servers'],
@@ -60,7 +60,7 @@ test('every specified page has its breadcrumb [S041, S042, S045, S046, S049, S05
   }
 })
 
-test('the specified search params are optional strings; other values are dropped [S043, S044, S052, S056, S186, S187, S188, S189]', () => {
+test('the specified search params are optional strings; other values are dropped', () => {
   const kept = (id: RouteId, raw: Record<string, unknown>) => routes[id].search(raw)
   expect(kept('/infra/servers', { cluster: 'poz', nodeType: 'worker' })).toEqual({ cluster: 'poz', nodeType: 'worker' })
   expect(kept('/infra/servers', { cluster: ['a'], nodeType: 7 })).toEqual({})
@@ -69,7 +69,7 @@ test('the specified search params are optional strings; other values are dropped
   expect([kept('/auth/login', { error: 'x', other: 'y' }), kept('/auth/login', { error: '' })]).toEqual([{ error: 'x' }, {}])
 })
 
-test('the section above the pages of infrastructure has its label [S040, S058]', () => {
+test('the section above the pages of infrastructure has its label', () => {
   expect(sections['/infra']).toBe('Infrastructure')
   expect(Object.keys(routes).filter((id) => id.startsWith('/infra/')).length).toBeGreaterThan(10)
 })

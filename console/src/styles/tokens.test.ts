@@ -73,7 +73,7 @@ test('both themes define the same colours', () => {
   expect(Object.keys(tokensOf("[data-theme='light']")).toSorted()).toEqual(Object.keys(tokensOf(":root, [data-theme='dark']")).toSorted())
 })
 
-test('the drawer and bottom sheets move for 0.5 s [S281]', () => {
+test('the drawer and bottom sheets move for 0.5 s', () => {
   expect(css).toContain('--t-drawer: 500ms;')
   for (const name of ['Drawer', 'Dialog']) {
     const sheet = readFileSync(new URL(`../ui/overlay/${name}.module.css`, import.meta.url), 'utf8')

@@ -50,7 +50,7 @@ test('the two layers that Steelyard writes come first and are read-only', async 
   }
 })
 
-test('a patch can be created, changed and removed, and the server shows how many patches it has [S144]', async () => {
+test('a patch can be created, changed and removed, and the server shows how many patches it has', async () => {
   const id = await build()
   const made = await create(id, { body: sysctl('10'), labels: { team: 'storage' } })
   expect(made).toMatchObject({
@@ -224,7 +224,7 @@ test('a preview warns of checks that would fail after saving, and of links that 
   expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([{ check: null, link: 'eth7' }])
 })
 
-test('the schema includes the Talos versions to which it applies, and the limits [S145, S235]', async () => {
+test('the schema includes the Talos versions to which it applies, and the limits', async () => {
   const { answer } = await operator.call(patchSchema)
   expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9'])
   expect(answer!.limits).toMatchObject({ bodyBytes: 65_536 })

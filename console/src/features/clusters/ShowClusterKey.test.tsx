@@ -57,7 +57,7 @@ afterEach(() => {
   queryClient.clear()
 })
 
-test('each cluster is listed with its address and its offer, shortened to 5 and 4 characters, and a click copies the whole value [S106, S146, S285]', async () => {
+test('each cluster is listed with its address and its offer, shortened to 5 and 4 characters, and a click copies the whole value', async () => {
   const user = userEvent.setup()
   const dialog = await show(cluster('web'), cluster('db', { chainAddress: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359' }))
   const [web, db] = within(dialog).getAllByRole('listitem')
@@ -72,13 +72,13 @@ test('each cluster is listed with its address and its offer, shortened to 5 and 
   expect(await navigator.clipboard.readText()).toBe(offerId)
 })
 
-test('a cluster without an address leads to its servers [S107]', async () => {
+test('a cluster without an address leads to its servers', async () => {
   const dialog = await show(cluster('web', { chainAddress: null }))
   expect(within(dialog).getByRole('link', { name: 'List of assign servers' }).getAttribute('href')).toBe('/infra/servers?cluster=web')
   expect(dialog.textContent).not.toContain('set-access-address')
 })
 
-test('a cluster whose offer is being looked for says so, and since when [S108]', async () => {
+test('a cluster whose offer is being looked for says so, and since when', async () => {
   const dialog = await show(cluster('web', { offerId: null, offer_detection: 'looking', offer_looking_since: new Date().toISOString() }))
   expect(within(dialog).getByText('Looking for Offers')).toBeTruthy()
   expect(dialog.textContent).toMatch(/since \d\d:\d\d/)
@@ -86,14 +86,14 @@ test('a cluster whose offer is being looked for says so, and since when [S108]',
   expect(dialog.textContent).not.toContain("wasn't detected")
 })
 
-test('after the search has ended without an offer, the dialog says so and looks no more [S262]', async () => {
+test('after the search has ended without an offer, the dialog says so and looks no more', async () => {
   const dialog = await show(cluster('web', { offerId: null, offer_detection: 'not_found' }))
   expect(within(dialog).getByText("OfferID wasn't detected automatically. Please contact the provider team.")).toBeTruthy()
   expect(dialog.textContent).not.toContain('Looking for Offers')
   expect(dialog.textContent).not.toContain('set-access-address')
 })
 
-test('the command that updates existing offers is shown with the name and version of the tool [S014, S109]', async () => {
+test('the command that updates existing offers is shown with the name and version of the tool', async () => {
   const user = userEvent.setup()
   const dialog = await show(cluster('web'))
   expect(dialog.textContent).toContain('Use steelyard version 4.5.6 to update existing offers:')
@@ -101,7 +101,7 @@ test('the command that updates existing offers is shown with the name and versio
   expect(await navigator.clipboard.readText()).toBe('steelyard offer update --all')
 })
 
-test('the command for the access address is shown shortened, and copying gives the whole command [S110]', async () => {
+test('the command for the access address is shown shortened, and copying gives the whole command', async () => {
   const user = userEvent.setup()
   const dialog = await show(cluster('web'))
   const code = within(dialog).getByText('steelyard offer set-access-address --offer-id 0x9f2…c41e --address 0x5aA…eAed')
@@ -127,7 +127,7 @@ test.each([
   expect(within(dialog).queryByRole('button', { name: 'chainAddress' in more ? /Copy address/ : /Copy offer id/ })).toBeNull()
 })
 
-test('with more than three clusters the list scrolls at 240 px, and can be scrolled by keyboard [S283, S284]', async () => {
+test('with more than three clusters the list scrolls at 240 px, and can be scrolled by keyboard', async () => {
   const list = async (...names: string[]) => within(await show(...names.map((name) => cluster(name)))).getByRole('list', { name: 'Clusters' })
   expect((await list('a', 'b', 'c')).hasAttribute('tabindex')).toBe(false)
   cleanup()

@@ -35,7 +35,7 @@ test('the request has the newest version by default, sorted extensions and one k
   )
 })
 
-test('kernel arguments are separated by lines, or by a comma and a space; a comma within an argument does not split it [S203]', () => {
+test('kernel arguments are separated by lines, or by a comma and a space; a comma within an argument does not split it', () => {
   expect(argsOf('a=1,2\n b ')).toEqual(['a=1,2', 'b'])
   expect(argsOf('console=tty0, console=ttyS0,115200,\n,quiet ,')).toEqual(['console=tty0', 'console=ttyS0,115200', ',quiet'])
 })

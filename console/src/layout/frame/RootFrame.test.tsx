@@ -17,14 +17,14 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('while the session is validated, the screen shows only "Loading..." [S069]', () => {
+test('while the session is validated, the screen shows only "Loading..."', () => {
   authStatus.set('loading')
   render(<RootFrame />)
   expect(screen.getByRole('status').textContent).toBe('Loading...')
   expect(screen.queryByRole('banner')).toBeNull()
 })
 
-test('an error while rendering shows "Something went wrong" with its message, and "Try again" renders the page again [S065, S066, S068, S251, S252]', async () => {
+test('an error while rendering shows "Something went wrong" with its message, and "Try again" renders the page again', async () => {
   let broken = true
   const Page = () => {
     if (broken) throw new Error('The picture cannot be drawn')
@@ -42,7 +42,7 @@ test('an error while rendering shows "Something went wrong" with its message, an
   await screen.findByText('The page')
 })
 
-test('an error without a message shows the default message [S067]', () => {
+test('an error without a message shows the default message', () => {
   render(<FailedPage error={new Error('')} reset={() => undefined} />)
   expect(screen.getByText('An unexpected error occurred').isConnected).toBe(true)
 })
@@ -57,7 +57,7 @@ test('"Try again" drops the failed responses that are cached, so that the page f
   expect(queryClient.getQueryState(['serverGet'])?.status).toBe('pending')
 })
 
-test('the page for unknown paths says what may have happened to the page [S062]', () => {
+test('the page for unknown paths says what may have happened to the page', () => {
   render(<NotFoundPage />)
   expect(screen.getByRole('heading').nextElementSibling?.textContent).toBe('The page you are looking for might have been removed, renamed or be unavailable.')
 })

@@ -27,7 +27,7 @@ const go = (pathname: string, state: 'ready' | 'pending' = 'ready') =>
 const links = () => screen.getAllByRole('link').map((link) => [link.getAttribute('aria-label') ?? link.textContent, link.getAttribute('href')])
 const last = () => document.querySelector('[aria-current="page"]')?.textContent
 
-test('a page with one crumb has it as heading, with the title from the route; while a page loads, nothing is shown [S096, S097, S099]', () => {
+test('a page with one crumb has it as heading, with the title from the route; while a page loads, nothing is shown', () => {
   go('/infra/servers/prepare-image', 'pending')
   expect(document.body.textContent).toBe('')
   go('/infra/servers')
@@ -36,7 +36,7 @@ test('a page with one crumb has it as heading, with the title from the route; wh
   expect(screen.queryByRole('link')).toBeNull()
 })
 
-test('a page with several crumbs has a back arrow and a link to every page above it [S098]', () => {
+test('a page with several crumbs has a back arrow and a link to every page above it', () => {
   client.setQueryData(['serverGet', { params: { id } }], { name: 'amber-falcon-204' })
   go(`/infra/servers/${id}/patches/p1`)
   expect(links()).toEqual([
@@ -48,7 +48,7 @@ test('a page with several crumbs has a back arrow and a link to every page above
   expect(screen.getByRole('navigation', { name: 'Breadcrumb' }).textContent).toBe('Servers›amber-falcon-204›Edit Patch p1')
 })
 
-test("a server's crumb is its name, at once if a list has it, and never the id while the server is being fetched [S047]", () => {
+test("a server's crumb is its name, at once if a list has it, and never the id while the server is being fetched", () => {
   go(`/infra/servers/${id}`)
   expect([last(), document.title]).toEqual(['', 'Steelyard'])
   act(() => void client.setQueryData(['servers', {}], { items: [{ id, name: 'amber-falcon-204' }], total: 1 }))
@@ -57,7 +57,7 @@ test("a server's crumb is its name, at once if a list has it, and never the id w
   expect(last()).toBe('brisk-heron-077')
 })
 
-test("the crumb of a server without a name, or of a server that can't be fetched, is its id [S048]", async () => {
+test("the crumb of a server without a name, or of a server that can't be fetched, is its id", async () => {
   go(`/infra/servers/${id}`)
   await act(() => client.prefetchQuery({ queryKey: ['serverGet', { params: { id } }], queryFn: () => Promise.reject(new Error('gone')), retry: false }))
   expect(last()).toBe(id)

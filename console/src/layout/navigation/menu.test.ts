@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { bySection, isAt, menu, type MenuEntry, visible } from './menu.ts'
 
-test('the menu has the specified entries in the specified order, in the section Infrastructure, each with label, icon and path [S059, S070, S071, S072, S073, S077, S078]', () => {
+test('the menu has the specified entries in the specified order, in the section Infrastructure, each with label, icon and path', () => {
   expect(bySection(menu).map(([section, entries]) => [section, entries.map(({ label, icon, path }) => [label, icon, path])])).toEqual([
     [
       'Infrastructure',
@@ -15,7 +15,7 @@ test('the menu has the specified entries in the specified order, in the section 
   ])
 })
 
-test('the build adds the marketplace at the end of the menu, with its one page [S013, S035, S038]', async () => {
+test('the build adds the marketplace at the end of the menu, with its one page', async () => {
   for (const [setting, labels] of [
     ['1', ['Datacenters', 'Clusters', 'Servers', 'Network', 'Marketplace']],
     ['true', ['Datacenters', 'Clusters', 'Servers', 'Network', 'Marketplace']],
@@ -35,7 +35,7 @@ test('the build adds the marketplace at the end of the menu, with its one page [
   vi.unstubAllEnvs()
 })
 
-test('an entry with a capability is hidden from users without it [S076, S210]', () => {
+test('an entry with a capability is hidden from users without it', () => {
   const entries: MenuEntry[] = [
     { label: 'a', icon: 'server', capability: 'marketplace:read' },
     { label: 'b', icon: 'grip', submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }] },

@@ -33,7 +33,7 @@ vi.mock('../../api/session.ts', async (original) => ({ ...(await original<object
 
 afterEach(cleanup)
 
-test('the sidebar shows footer entries at its foot above Log out, and a submenu in a second column [S074, S075, S079, S093]', () => {
+test('the sidebar shows footer entries at its foot above Log out, and a submenu in a second column', () => {
   render(<Sidebar />)
   const sections = within(screen.getByRole('navigation', { name: 'Sections' }))
   expect(sections.getAllByRole('link').map((link) => link.getAttribute('title'))).toEqual(['Servers', 'Section'])
@@ -43,7 +43,7 @@ test('the sidebar shows footer entries at its foot above Log out, and a submenu 
   expect(submenu.getAllByRole('link').map((link) => link.getAttribute('href'))).toEqual(['/section/first', '/section/second'])
 })
 
-test('the drawer lists the entries, opens a submenu with a back button, has Log out only there, and closes on navigation [S085, S086, S087, S094]', async () => {
+test('the drawer lists the entries, opens a submenu with a back button, has Log out only there, and closes on navigation', async () => {
   render(<MobileMenu />)
   await userEvent.click(screen.getByRole('button', { name: 'Open menu' }))
   const drawer = await screen.findByRole('dialog', { name: 'Menu' })
@@ -57,7 +57,7 @@ test('the drawer lists the entries, opens a submenu with a back button, has Log 
   await vi.waitFor(() => expect(screen.queryByRole('dialog', { name: 'Menu' })).toBeNull())
 })
 
-test('the profile menu opens by a chevron, and shows Profile, the email, or "Loading..." until the email is known, and Log out [S088, S089, S090, S091, S092]', async () => {
+test('the profile menu opens by a chevron, and shows Profile, the email, or "Loading..." until the email is known, and Log out', async () => {
   const { rerender } = render(<Header />)
   await userEvent.click(screen.getByRole('button', { name: 'Profile' }))
   const menu = await screen.findByRole('menu', { name: 'Profile' })

@@ -28,7 +28,7 @@ async function fail() {
   return { error, isThrown }
 }
 
-test('a file that fails to load fires the preload error, which is thrown on, because nothing handles it [S263, S264]', async () => {
+test('a file that fails to load fires the preload error, which is thrown on, because nothing handles it', async () => {
   answer = () => Promise.reject(new TypeError('away'))
   const { error, isThrown } = await fail()
   expect([isThrown, isMissingCode(error), isMissingCode(new TypeError('x'))]).toEqual([true, true, false])

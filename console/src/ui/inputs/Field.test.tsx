@@ -44,7 +44,7 @@ function Kept({ type, onValue }: { type?: string; onValue: (value: string) => vo
   )
 }
 
-test('typed text is reported trimmed, and is shown trimmed after the field loses focus [S202]', async () => {
+test('typed text is reported trimmed, and is shown trimmed after the field loses focus', async () => {
   const onValue = vi.fn<(value: string) => void>()
   render(<Kept onValue={onValue} />)
   const input = screen.getByLabelText<HTMLInputElement>('Value')

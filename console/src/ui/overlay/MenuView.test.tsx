@@ -22,7 +22,7 @@ const wait = (ms: number): void => act(() => void vi.advanceTimersByTime(ms))
 const type = (key: string) => fireEvent.keyDown(document.activeElement ?? document.body, { key })
 const point = (name: string) => fireEvent.pointerMove(item(name), { pointerType: 'mouse' })
 
-test('typed letters select the item that begins with them, and are forgotten a second after the last one [S289]', () => {
+test('typed letters select the item that begins with them, and are forgotten a second after the last one', () => {
   act(() => item('Delete').focus())
   type('d')
   expect(document.activeElement).toBe(item('Download'))
@@ -35,7 +35,7 @@ test('typed letters select the item that begins with them, and are forgotten a s
   expect(document.activeElement).toBe(item('Open'))
 })
 
-test('a submenu opens after the pointer has rested on its item for 100 ms [S290]', () => {
+test('a submenu opens after the pointer has rested on its item for 100 ms', () => {
   point('Set for all')
   wait(99)
   expect(screen.queryByRole('menuitem', { name: 'Role' })).toBeNull()
@@ -43,7 +43,7 @@ test('a submenu opens after the pointer has rested on its item for 100 ms [S290]
   expect(item('Role').isConnected).toBe(true)
 })
 
-test('on its way to an open submenu, the pointer may cross other items for 300 ms [S291]', () => {
+test('on its way to an open submenu, the pointer may cross other items for 300 ms', () => {
   point('Set for all')
   wait(100)
   point('Open')

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('the tooltip of a help icon opens without a delay [S292]', () => {
+test('the tooltip of a help icon opens without a delay', () => {
   const help = "Time of the last answer from this server's Talos API"
   const column = { id: 'contact', head: 'Last Talos connection', help, cell: () => 'now' }
   render(

@@ -28,7 +28,7 @@ afterEach(() => {
   openedDialogs.set([])
 })
 
-test('a dialog is opened with data, and its promise resolves with the value with which it is closed [S147, S177]', async () => {
+test('a dialog is opened with data, and its promise resolves with the value with which it is closed', async () => {
   const answer = question()({ text: 'Go on?' })
   await screen.findByRole('dialog', { name: 'Go on?' })
   await userEvent.click(screen.getByRole('button', { name: 'Yes' }))
@@ -43,7 +43,7 @@ test('a dismissed dialog resolves without a value', async () => {
   expect(await answer).toBeUndefined()
 })
 
-test('one dialog is shown at a time: the one with the lowest rank first, then the one opened last [S100]', async () => {
+test('one dialog is shown at a time: the one with the lowest rank first, then the one opened last', async () => {
   const [third, first, other, another] = [question(3), question(1), question(), question()]
   void third({ text: 'third' })
   await screen.findByRole('dialog', { name: 'third' })
@@ -58,7 +58,7 @@ test('one dialog is shown at a time: the one with the lowest rank first, then th
   await screen.findByRole('dialog', { name: 'other' })
 })
 
-test('the data of a closed dialog is dropped after a moment [S105, S178]', async () => {
+test('the data of a closed dialog is dropped after a moment', async () => {
   void question()({ text: 'Go on?' })
   await screen.findByRole('dialog')
   vi.useFakeTimers()
@@ -94,7 +94,7 @@ test('a dialog that is still fading out when its host unmounts is not rendered b
   expect(screen.queryByText('Rendered')).toBeNull()
 })
 
-test('the buttons of a dialog are OK and Cancel unless the dialog names others [S279]', async () => {
+test('the buttons of a dialog are OK and Cancel unless the dialog names others', async () => {
   const buttons = async () => {
     const shown = await screen.findByRole('dialog')
     return [...shown.querySelectorAll('footer button')].map((one) => one.textContent)

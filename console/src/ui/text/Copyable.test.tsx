@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a click copies the whole value, and "Copied" shows for 550 ms [S277]', async () => {
+test('a click copies the whole value, and "Copied" shows for 550 ms', async () => {
   render(<Copyable value="0x71C7656EC7ab88b098defB751B7401B5f6d8976F" shown="0x71C…976F" />)
   await act(async () => screen.getByRole('button').click())
   expect(copied).toEqual(['0x71C7656EC7ab88b098defB751B7401B5f6d8976F'])

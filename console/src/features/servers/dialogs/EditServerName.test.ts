@@ -8,7 +8,7 @@ const others = [
 ]
 
 describe('renaming a server', () => {
-  it('each broken rule of server names shows the specified message [S197, S198, S199, S200, S269, S270]', () => {
+  it('each broken rule of server names shows the specified message', () => {
     expect(nameProblem('', '1', others)).toBe('Server name must be at least 1 character')
     expect(nameProblem('   ', '1', others)).toBe('Server name must be at least 1 character')
     expect(nameProblem('a'.repeat(26), '1', others)).toBe('Server name must be no more than 25 characters')
@@ -19,7 +19,7 @@ describe('renaming a server', () => {
     expect(nameProblem('brisk-heron-077', '1', others)).toBe('Server name already exists. Please choose a different name.')
   })
 
-  it('a server may keep its name, and the entered name is trimmed [S201]', () => {
+  it('a server may keep its name, and the entered name is trimmed', () => {
     expect(nameProblem('amber-falcon-204', '1', others)).toBeNull()
     expect(nameProblem(' brisk-heron-077 ', '1', others)).toBe('Server name already exists. Please choose a different name.')
   })

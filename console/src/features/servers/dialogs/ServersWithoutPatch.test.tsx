@@ -21,19 +21,19 @@ async function opened(count: number, onConfirm: () => unknown = () => undefined)
   return { dialog, closed, list: within(dialog).getByRole('list'), rows: within(dialog).getAllByRole('listitem') }
 }
 
-test('each listed server has a warning and its address, shortened to 6 and 5 characters, or "No Addresses" [S112, S113, S134, S288]', async () => {
+test('each listed server has a warning and its address, shortened to 6 and 5 characters, or "No Addresses"', async () => {
   const { rows } = await opened(2)
   expect(rows.map((row) => row.textContent)).toEqual(['server-0No AddressesWarning', 'server-12001:d…4:5:1Warning'])
 })
 
-test('the dialog is 27.5rem wide, and links to our page on connecting servers [S104, S114, S115, S280]', async () => {
+test('the dialog is 27.5rem wide, and links to our page on connecting servers', async () => {
   const { dialog } = await opened(1)
   expect(dialog.style.width).toBe('27.5rem')
   expect(dialog.textContent).toContain('Ensure networking is configured as per the official documentation')
   expect(within(dialog).getByRole('link').getAttribute('href')).toBe('/docs/connecting-servers')
 })
 
-test('the list scrolls with more than 5 servers, in rows of 64.41px [S286, S287]', async () => {
+test('the list scrolls with more than 5 servers, in rows of 64.41px', async () => {
   const five = await opened(5)
   expect(five.list.style.maxHeight).toBe('')
   expect(five.rows[0]!.style.height).toBe('64.41px')
@@ -43,7 +43,7 @@ test('the list scrolls with more than 5 servers, in rows of 64.41px [S286, S287]
   expect(Number.parseFloat(six.list.style.maxHeight)).toBeCloseTo(5 * 64.41)
 })
 
-test('Proceed calls the callback, shows Loading meanwhile, and then closes [S116, S117, S179]', async () => {
+test('Proceed calls the callback, shows Loading meanwhile, and then closes', async () => {
   const made = Promise.withResolvers<void>()
   const onConfirm = vi.fn<() => unknown>(() => made.promise)
   const { dialog, closed } = await opened(1, onConfirm)

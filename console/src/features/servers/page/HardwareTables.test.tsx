@@ -23,7 +23,7 @@ test('disks of unknown hardware are shown as unknown, and a machine without disk
   expect(shown({ interfaces: [{ id: 'eno1' }] })).toEqual(['No disks were found.', 'No disks were found.'])
 })
 
-test('a WWID is shortened to its first 16 and last 10 characters, and copied whole [S278]', () => {
+test('a WWID is shortened to its first 16 and last 10 characters, and copied whole', () => {
   const wwid = 'eui.36344730545000030025384700000001'
   const { getByTitle } = render(<Disks resources={resourcesOf({ disks: [{ id: 'nvme0n1', wwid }] })} />)
   expect(getByTitle(wwid).textContent).toContain('eui.363447305450…4700000001')
