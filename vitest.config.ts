@@ -11,10 +11,10 @@ const room = (name: string, more: object = {}) => ({
     name,
     include: [`${name}/**/*.test.ts`],
     exclude: never,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // Time limit of `expect.poll`. The default of one second is too short on a busy machine.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 30_000 } },
     ...more,
   },
 })
@@ -114,7 +114,7 @@ export default defineConfig({
           maxConcurrency: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          expect: { poll: { timeout: 10_000 } },
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       { ...room('console'), test: { ...room('console').test, include: ['console/{src,build}/**/*.test.ts', 'console/src/**/*.test.tsx'] } },

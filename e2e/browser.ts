@@ -38,7 +38,7 @@ export async function open(browser: Browser, url: string, options: { width?: num
   })
   watchSecrets(context)
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(`page error: ${error.message}`))
   // Ignore "Failed to load resource", which the browser logs for every error response: tests check such responses themselves.

@@ -149,7 +149,7 @@ describe('servers that join by themselves', () => {
     await generated().getByText('Confirmed by the image factory').waitFor()
   })
 
-  test('four servers that boot with the shown command line are listed within 10 s, in the right datacenter, with their hardware', async () => {
+  test('four servers that boot with the shown command line are listed within 30 s, in the right datacenter, with their hardware', async () => {
     await go('Servers')
     await page.getByRole('heading', { level: 1, name: /^Servers\s*4$/ }).waitFor()
     booted = (JSON.parse(await simulate('--boot-with', commandLine, '--count', '4', '--json')) as { servers: Booted[] }).servers
@@ -161,7 +161,7 @@ describe('servers that join by themselves', () => {
       Date.parse(a.at),
     )
     expect(announced).toHaveLength(4)
-    expect(Date.now() - Math.max(...announced)).toBeLessThan(10_000)
+    expect(Date.now() - Math.max(...announced)).toBeLessThan(30_000)
 
     const joined = (await fleet()).filter((s) => booted.some((b) => b.uuid === s.identity.uuid))
     expect(new Set(joined.map((s) => `${s.identity.serial} ${s.nodeAddresses[0]}`))).toEqual(new Set(booted.map((b) => `${b.serial} ${b.address}`)))

@@ -131,7 +131,7 @@ async function furnish(): Promise<World> {
 }
 
 /** Waits until nothing on the page is busy. */
-const settled = (page: Page) => until('the page is settled', async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0, 20_000)
+const settled = (page: Page) => until('the page is settled', async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0)
 
 const pathOf = ({ path }: Screen) => (typeof path === 'string' ? path : path(world))
 

@@ -178,7 +178,7 @@ describe('the list', () => {
     await list()
     await page.getByRole('button', { name: 'Columns' }).click()
     const saved = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
-    await Promise.all([saved, page.getByRole('menuitemcheckbox', { name: 'Node type' }).click({ timeout: 15_000 })])
+    await Promise.all([saved, page.getByRole('menuitemcheckbox', { name: 'Node type' }).click()])
     await table().getByRole('columnheader', { name: 'Node type' }).waitFor({ state: 'detached' })
     await list()
     await expect.poll(() => table().getByRole('columnheader', { name: 'Node type' }).count()).toBe(0)

@@ -48,9 +48,9 @@ function begin(command: keyof typeof commands, folder: string, offset: number): 
   return { child, ready: Promise.race([ready, ended]), ended, words: () => words }
 }
 
-/** Command lines of the processes that still run 10 s after the program has ended; normally none. */
+/** Command lines of the processes that still run a minute after the program has ended; normally none. */
 async function leftBehind(folder: string): Promise<string[]> {
-  for (const until = Date.now() + 10_000; Date.now() < until; await pause(50)) if (processesOf(folder).length === 0) return []
+  for (const until = Date.now() + 60_000; Date.now() < until; await pause(50)) if (processesOf(folder).length === 0) return []
   return processesOf(folder)
 }
 

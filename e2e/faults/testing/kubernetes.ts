@@ -29,7 +29,7 @@ export async function kubernetesAt(call: Caller, clusterId: string, address: str
   const send = (method: string, path: string, body?: Body) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const headers = { 'content-type': 'application/json' }
-      const asked = request({ host: address, port: 6443, method, path, headers, agent: false, timeout: 10_000, ...identity }, (answer) => {
+      const asked = request({ host: address, port: 6443, method, path, headers, agent: false, timeout: 30_000, ...identity }, (answer) => {
         let text = ''
         answer.setEncoding('utf8').on('data', (part: string) => (text += part))
         answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
