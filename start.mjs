@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hashOf, hashOfConsole } from './tools/sources.mjs'
+import { hashOf, hashOfConsole, hashOfProgram } from './tools/sources.mjs'
 
 const home = dirname(fileURLToPath(import.meta.url))
 process.chdir(home)
@@ -118,7 +118,7 @@ if (mode !== '--dev') {
     stamp('console', sources)
   }
   // Bundles the program, then compiles it into a persistent cache (docs/decisions/012-bundled-program.md).
-  const program = hashOf(['backend', 'contract', 'talos', 'package-lock.json'])
+  const program = hashOfProgram()
   if (stampOf('program') !== program || !existsSync('backend/dist/main.js')) {
     await step('Building the program', node, ['backend/build.ts'])
     await step('Compiling the program', node, [...nodeFlags, 'backend/dist/main.js', 'compile'])

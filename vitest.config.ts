@@ -99,18 +99,19 @@ export default defineConfig({
           name: 'faults',
           include: ['e2e/faults/**/*.test.ts'],
           exclude: never,
-          globalSetup: ['backend/build.ts'],
+          globalSetup: ['tools/built.ts', 'e2e/template.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },
-      // Tests of the whole product in a real browser and from the command line. Each file starts its own installation.
+      // Tests of the whole product in a real browser and from the command line. Each file starts its own installation and leaves nothing behind.
       {
         test: {
           name: 'e2e',
+          ...shared,
           include: ['e2e/*.e2e.ts', 'e2e/*.test.ts'],
           exclude: never,
-          globalSetup: ['backend/build.ts'],
+          globalSetup: ['tools/built.ts', 'e2e/template.ts'],
           maxConcurrency: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -78,7 +78,4 @@ export async function buildProgram(): Promise<void> {
   await cp(at('src/db/migrations'), `${outDir}/migrations`, { recursive: true })
 }
 
-/** The name that vitest calls before the browser tests, which run the program as users do. */
-export { buildProgram as setup }
-
 if (import.meta.main) await buildProgram()

@@ -4,16 +4,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { inject } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import type { Asked, Answer, Operation } from '#contract/operation.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { control, freePort } from '../tools/processes.ts'
+import { admin } from './faults/processes.ts'
 import { freeBlock } from './free-block.ts'
 import { demandNoSecret, plant } from './secrets.ts'
+import { copyTemplate } from './template.ts'
 
-export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
+export { admin }
 
 export interface Installation {
   url: string
@@ -68,6 +71,7 @@ interface InstallationOptions {
  */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
+  copyTemplate(inject('template'), data)
   const port = await freePort()
   const url = `http://${options.host ?? '127.0.0.1'}:${port}`
   const settings = (await options.settings?.(url)) ?? {}

@@ -21,6 +21,9 @@ export function hashOf(paths, settings = '') {
   return hash.digest('hex')
 }
 
+/** Changes with the sources of the bundled program. */
+export const hashOfProgram = () => hashOf(['backend', 'contract', 'talos', 'package-lock.json'])
+
 /** Changes with the sources of the console, and with the settings that its build reads from the environment. */
 export function hashOfConsole(environment) {
   const settings = Object.entries(environment).filter(([name]) => name.startsWith('VITE_'))

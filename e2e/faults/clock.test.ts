@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../../tools/api-client.ts'
-import { administrator, home } from './testing/processes.ts'
+import { admin, home } from './processes.ts'
 import { create, ended, findings, openSite, patiently, signIn } from './testing/world.ts'
 import { operationGet } from '#contract/operations.ts'
 
@@ -22,9 +22,7 @@ const program = await site.start({ CLOCK_SHIFT_FILE: file, NODE_OPTIONS: `--impo
 /** Tries fewer wrong passwords than the sign-in limit allows. A wrong clock must not make these tries reach the limit. */
 async function mistype(): Promise<void> {
   for (let n = 0; n < 3; n++)
-    await expect(apiClient(program.url).call(authorize, { body: { email: administrator.email, password: `wrong ${n} and long enough` } })).rejects.toThrow(
-      ': 401 ',
-    )
+    await expect(apiClient(program.url).call(authorize, { body: { email: admin.email, password: `wrong ${n} and long enough` } })).rejects.toThrow(': 401 ')
 }
 
 test.each([
@@ -39,7 +37,7 @@ test.each([
   while ((await look()).steps.find((s) => s.key === 'secrets')?.status !== 'done') await pause(50)
   await jump(shiftMs)
   await mistype()
-  const { accessToken } = await apiClient(program.url).call(authorize, { body: administrator })
+  const { accessToken } = await apiClient(program.url).call(authorize, { body: admin })
   const { iat } = JSON.parse(Buffer.from(accessToken.split('.')[1]!, 'base64url').toString()) as { iat: number }
   expect(Math.abs(iat * 1_000 - Date.now() - shiftMs)).toBeLessThan(30_000)
   call = apiClient(program.url, accessToken).call

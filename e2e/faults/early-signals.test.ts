@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { freeBlock } from '../free-block.ts'
 import { longTests } from '../../tools/testing/length.ts'
-import { administrator, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './testing/processes.ts'
+import { admin, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './processes.ts'
 
 /** `npm start`, `npm run serve`, and the program as a service manager starts it. */
 const commands = {
@@ -30,8 +30,8 @@ function begin(command: keyof typeof commands, folder: string, offset: number): 
       ...outsideEnvironment(),
       PORT: '0',
       STEELYARD_DATA: folder,
-      STEELYARD_ADMIN_EMAIL: administrator.email,
-      STEELYARD_ADMIN_PASSWORD: administrator.password,
+      STEELYARD_ADMIN_EMAIL: admin.email,
+      STEELYARD_ADMIN_PASSWORD: admin.password,
       ...(command === 'demo' && { STEELYARD_SIMULATE: '1' }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

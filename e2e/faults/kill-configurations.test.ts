@@ -6,7 +6,7 @@ import { patchList } from '#contract/patches.ts'
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { killedAt } from './testing/killing.ts'
-import type { Program } from './testing/processes.ts'
+import type { Program } from './processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const withDisks = { hardware: 'gigabyte-r152', contents: { nvme1n1: 'ext4' } }

@@ -6,7 +6,7 @@ import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters/clus
 import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { killedAt } from './testing/killing.ts'
-import type { Program } from './testing/processes.ts'
+import type { Program } from './processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const site = await openSite({ servers: 7, seed: 'kill-members' })

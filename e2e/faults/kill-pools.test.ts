@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetGet } from '#contract/network/subnets.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import type { Program } from './testing/processes.ts'
+import type { Program } from './processes.ts'
 import { create, ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const site = await openSite({ servers: 1, seed: 'kill-pools' })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { type Server, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import type { Program } from './testing/processes.ts'
+import type { Program } from './processes.ts'
 import { create, ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const site = await openSite({ servers: 8, seed: 'kill-reset' })

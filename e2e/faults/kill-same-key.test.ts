@@ -12,7 +12,7 @@ import { authorize } from '#contract/sessions.ts'
 import { subnetCreate, subnetList } from '#contract/network/subnets.ts'
 import { apiClient } from '../../tools/api-client.ts'
 import { longTests } from '../../tools/testing/length.ts'
-import { administrator, type Program, startProgram, temporaryFolder } from './testing/processes.ts'
+import { admin, endDatabase, type Program, startProgram, temporaryFolder } from './processes.ts'
 
 const kills = longTests ? 10 : 3
 const callsAtOnce = 24
@@ -22,11 +22,10 @@ const data = `${folder}/data`
 let program: Program = await startProgram(data)
 afterAll(async () => {
   await program.kill()
-  // The killed program left its database running. A new program takes the database over and stops it.
-  await (await startProgram(data)).stop()
+  await endDatabase(data)
   remove()
 })
-const { accessToken } = await apiClient(program.url).call(authorize, { body: administrator })
+const { accessToken } = await apiClient(program.url).call(authorize, { body: admin })
 const first = await apiClient(program.url, accessToken).call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
 
 interface Write {

@@ -4,7 +4,7 @@ import { type Server, serverGet } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { longTests } from '../../tools/testing/length.ts'
 import { killedAt } from './testing/killing.ts'
-import type { Program } from './testing/processes.ts'
+import type { Program } from './processes.ts'
 import { ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const site = await openSite({ servers: 2, seed: 'kill-talos-upgrade' })

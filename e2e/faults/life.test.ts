@@ -17,7 +17,7 @@ import type { Caller } from '../../tools/api-client.ts'
 import { type Body, kubernetesAt, placeWorkload, type UserKubernetes, workloadPath } from './testing/kubernetes.ts'
 import { longTests } from '../../tools/testing/length.ts'
 import { seeded } from './testing/points.ts'
-import { databaseOf, type Program, type SimulatedCluster } from './testing/processes.ts'
+import { databaseOf, type Program, type SimulatedCluster } from './processes.ts'
 import { create, ended, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
 const seed = Number(process.env['FAULT_SEEDS']?.split(',')[0] ?? '1')

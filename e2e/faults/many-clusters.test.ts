@@ -9,7 +9,7 @@ import { operationGet } from '#contract/operations.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { longTests } from '../../tools/testing/length.ts'
-import { databaseOf, type Program } from './testing/processes.ts'
+import { databaseOf, type Program } from './processes.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
 
 const clusters = longTests ? 50 : 6

@@ -6,7 +6,7 @@ import { type Snapshot, snapshotList, snapshotScheduleSet } from '#contract/clus
 import type { Server } from '#contract/servers/servers.ts'
 import { storeCreate } from '#contract/storage/stores.ts'
 import type { Caller } from '../../tools/api-client.ts'
-import { databaseOf, type Program } from './testing/processes.ts'
+import { databaseOf, type Program } from './processes.ts'
 import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
 
 // Two programs with one PostgreSQL, each with its own folder, share the work and do nothing twice.

@@ -5,7 +5,7 @@ import type * as z from 'zod/mini'
 import { type ClusterChangeInput, clusterChange } from '#contract/clusters/changes/changes.ts'
 import type { ConfirmedDisks } from '#contract/servers/disks.ts'
 import type { Caller } from '../../../tools/api-client.ts'
-import type { Program } from './processes.ts'
+import type { Program } from '../processes.ts'
 import { patiently, signIn } from './world.ts'
 
 interface Killing {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type { Caller } from '../../../tools/api-client.ts'
 import type { KillPoint } from './points.ts'
-import type { Program } from './processes.ts'
+import type { Program } from '../processes.ts'
 import { create, dismiss, ended, findings, openSite, signIn } from './world.ts'
 
 /** Defines a test for each point: from free servers to a ready cluster, with one kill −9. */

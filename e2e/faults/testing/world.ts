@@ -1,13 +1,15 @@
 /** A site of simulated servers with the API of the program, and the checks that must pass after every fault. */
+import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inject } from 'vitest'
 import type { Cluster, NewClusterInput } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
-import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import { type Server, serverAdd, serverConfirm, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
-import { administrator, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from './processes.ts'
+import { copyTemplate } from '../../template.ts'
+import { admin, endDatabase, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from '../processes.ts'
 
 /** Retries calls whose connection fails or that get the response "try later". */
 export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
@@ -23,7 +25,7 @@ export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Pr
 }
 
 export async function signIn(url: string): Promise<Caller> {
-  const { accessToken } = await patiently(() => apiClient(url).call(authorize, { body: administrator }))
+  const { accessToken } = await patiently(() => apiClient(url).call(authorize, { body: admin }))
   return apiClient(url, accessToken).call
 }
 
@@ -38,14 +40,15 @@ export interface Site {
   stop(): Promise<void>
 }
 
-/** Starts simulator and program, makes the datacenter, and stops the program, so that the next start finds existing data. */
+/** Starts the simulator and copies the data folder of the run, so that each start of the program finds existing data. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const { folder, remove } = temporaryFolder()
   const simulator = await startSimulator(folder, { speed: 200, ...options })
   const data = `${folder}/data`
-  const program = await startProgram(data)
-  const { id: datacenterId } = await (await signIn(program.url))(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
-  await program.stop()
+  const template = inject('template')
+  const datacenterId = template.datacenterId!
+  mkdirSync(data, { mode: 0o711 })
+  copyTemplate(template, data)
   const machines = [...(await simulator.servers())]
   const started = new Set<Program>()
   return {
@@ -75,8 +78,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     },
     async stop() {
       for (const each of started) await each.kill()
-      // The killed program left its database running. A new program takes the database over and stops it.
-      await (await startProgram(data)).stop()
+      await endDatabase(data)
       await simulator.stop()
       remove()
     },

@@ -9,12 +9,14 @@ import { request } from 'node:http'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freeBlock } from '../../free-block.ts'
+import { freeBlock } from '../free-block.ts'
 
-export const home = fileURLToPath(new URL('../../../', import.meta.url))
+export const home = fileURLToPath(new URL('../../', import.meta.url))
 const node = join(home, 'node_modules/.bin/node')
-export const administrator = { email: 'admin@example.com', password: 'a password for the tests' }
+/** The first user of every installation. */
+export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
 
 /** Processes that were started here and still run. They end with this process, so that a failed test leaves nothing behind. */
 const children = new Set<ChildProcess>()
@@ -215,8 +217,8 @@ export async function startProgram(folder: string, more: Readonly<Record<string,
     STEELYARD_SIMULATE: '1',
     STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
     STEELYARD_SIMULATE_KEYS: keysFile(),
-    STEELYARD_ADMIN_EMAIL: administrator.email,
-    STEELYARD_ADMIN_PASSWORD: administrator.password,
+    STEELYARD_ADMIN_EMAIL: admin.email,
+    STEELYARD_ADMIN_PASSWORD: admin.password,
     LOG_LEVEL: 'warn',
     ...more,
   }
@@ -258,4 +260,23 @@ export function databaseOf(dataFolder: string): { pid: number; url: string } {
   // PostgreSQL creates the file before it writes it. `process.kill(0)` would end the whole test run, which is its process group.
   if (!(pid > 0)) throw new Error(`The database in ${dataFolder} is starting`)
   return { pid, url: `postgresql://steelyard@localhost/postgres?host=${encodeURIComponent(socket!)}` }
+}
+
+/** Ends the database that a killed program has left running, without a checkpoint, because the data folder is removed afterwards. */
+export async function endDatabase(dataFolder: string): Promise<void> {
+  const file = join(dataFolder, 'postgres', 'postmaster.pid')
+  // The server removes the file when its own processes have ended.
+  for (; existsSync(file); await pause(20)) {
+    const [line, , , , socket] = readFileSync(file, 'utf8').split('\n')
+    // The server writes the lines one after another while it starts.
+    if (socket === undefined) continue
+    try {
+      process.kill(Number(line), 'SIGQUIT')
+    } catch {
+      // The server was killed and left its file behind.
+      break
+    } finally {
+      rmSync(socket, { recursive: true, force: true })
+    }
+  }
 }
