@@ -8,7 +8,6 @@ import { clusterWorld } from '../testing/world.ts'
 /** How much faster these machines are than real ones. Talos waits 10 s before the restart after a failed installation, the simulation 3.5 s at speed 1. */
 const hurry = 2
 const realSpeed = 3.5 / 10
-/** Time in which the step has to show the failure, in seconds. */
 
 // The clock of this world jumps, so no other test uses it.
 const world = await clusterWorld({ servers: 4 })
