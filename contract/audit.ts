@@ -52,6 +52,8 @@ const sentences = {
   'cluster.versions_changed_outside': 'Its versions were changed outside of Steelyard[: Talos {talos_version}, Kubernetes {kubernetes_version}]',
   'cluster.locked_out': 'Its certificate authority was changed outside of Steelyard',
   'cluster.let_in_again': 'Its machines accept the certificates of Steelyard again',
+  'cluster.key_kept': 'A cluster key that was there was kept[: {address}]',
+  'cluster.key_replaced': 'The cluster key was replaced[: {replaced}]',
   'cluster.secrets_imported': 'New secrets were imported',
   'cluster.secrets_rotated': 'Secrets were rotated[: {what}]',
   'cluster.rotation_taken_back': 'A rotation of secrets was taken back[: {what}]',

@@ -242,6 +242,8 @@ test('a snapshot that is hostile stops neither the answers nor the end of the pr
       }),
       certificates_ending: null,
       maintenance_window: null,
+      kept: '[]',
+      replaces: '{}',
     }),
   )
   const folder = path.join(here.config.dataFolder, 'stores/disk')

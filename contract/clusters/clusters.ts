@@ -1,6 +1,7 @@
 /** Clusters: servers that form one Kubernetes. A cluster is created by a single call and a single operation. */
 import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
+import { KeptObject } from './existing.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { MaintenanceWindow } from './changes/window.ts'
 import { nameOf } from '../names.ts'
@@ -61,6 +62,7 @@ export const Cluster = z.object({
   control_planes: z.int(),
   workers: z.int(),
   subnets: z.array(z.object({ id: z.uuid(), name: z.string(), cidr: z.string() })),
+  /** The address of the key that Steelyard made for the cluster; null if the cluster's own key was kept. */
   chainAddress: z.nullable(z.string()),
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
@@ -77,6 +79,8 @@ export const Cluster = z.object({
   locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
   /** Time of the takeover; null if Steelyard created the cluster. */
   taken_over_at: z.optional(z.nullable(time)),
+  /** Objects that were in its Kubernetes before the takeover, in the place of those of Steelyard, and that were kept. */
+  kept: z.optional(z.array(KeptObject)),
   ...changed,
 })
 export type Cluster = z.infer<typeof Cluster>

@@ -1,5 +1,6 @@
 /** Column types that are narrower than the schema: the content of JSON columns, and text columns with a fixed set of values. */
 import type { EndingCertificate } from '#contract/clusters/certificates.ts'
+import type { KeptObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { MaintenanceWindow } from '#contract/clusters/changes/window.ts'
 import type { joiningSteps, leavingSteps } from '#contract/clusters/steps.ts'
 import type { OfferResources } from '#contract/marketplace/offers.ts'
@@ -58,7 +59,9 @@ export interface Columns {
   'audit_entry.after': unknown
   'audit_entry.before': unknown
   'cluster.certificates_ending': readonly EndingCertificate[]
+  'cluster.kept': readonly KeptObject[]
   'cluster.maintenance_window': MaintenanceWindow
+  'cluster.replaces': Readonly<Partial<Record<ReplaceableObject, string>>>
   'cluster_recovery.wiped_boots': Readonly<Record<string, string>>
   'cluster_server.agreed_disks': AgreedDisks
   'cluster_server.at': Place

@@ -90,7 +90,7 @@ export interface Tables {
     vlan_id: number | null
     pod_cidr: string
     service_cidr: string
-    chain_address: string
+    chain_address: string | null
     wanted: Generated<'ready' | 'removed'>
     forced: Generated<boolean>
     status: Generated<'pending' | 'configuring' | 'installing' | 'bootstrapping' | 'ready' | 'degraded' | 'failed' | 'deleting'>
@@ -116,6 +116,8 @@ export interface Tables {
     other_virtual_ip: Generated<boolean>
     certificates_ending: OptionalJson<Columns['cluster.certificates_ending']>
     certificates_read_at: Date | null
+    kept: DefaultJson<Columns['cluster.kept']>
+    replaces: DefaultJson<Columns['cluster.replaces']>
   }
   cluster_bootstrap: {
     cluster_id: string

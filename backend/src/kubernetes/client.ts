@@ -173,8 +173,18 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       if (reply.status === 429) return { blocked: messageOf(reply) || 'a PodDisruptionBudget forbids it' }
       return reply.status === 404 ? 'gone' : 'evicted'
     },
+    /** Creates an object in a collection. False: an object of this name exists, and is unchanged. */
+    async create(collection: string, object: object, signal: AbortSignal): Promise<boolean> {
+      const call = { method: 'POST', path: `${collection}?fieldManager=${fieldManager}`, body: JSON.stringify(object), type: 'application/json' }
+      return (await any(call, [201, 409], signal)).status === 201
+    },
     /** Removes an object. A missing object counts as removed. */
     remove: async (path: string, signal: AbortSignal): Promise<void> => void (await any({ method: 'DELETE', path }, [200, 202, 404], signal)),
+    /** Removes an object if it is still this one (meta/v1 Preconditions). False: it has changed since, and is unchanged. */
+    async removeExactly(path: string, preconditions: { uid: string; resourceVersion: string }, signal: AbortSignal): Promise<boolean> {
+      const body = JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions })
+      return (await any({ method: 'DELETE', path, body, type: 'application/json' }, [200, 202, 404, 409], signal)).status !== 409
+    },
     /** Gets an object or API group, unvalidated; null if missing. */
     async get(path: string, signal: AbortSignal): Promise<unknown> {
       const reply = await any({ method: 'GET', path }, [200, 404], signal)

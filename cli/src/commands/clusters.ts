@@ -9,6 +9,7 @@ import {
   clusterServerFailure,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
+import { keptSentences } from '#contract/clusters/existing.ts'
 import { lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { beSure, sureOption } from '../ask.ts'
@@ -47,6 +48,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Service CIDR', c.service_cidr],
     ['Subnets', c.subnets.map((s) => `${s.name} ${s.cidr}`).join(', ')],
     ['Address', c.chainAddress],
+    ...(c.kept ?? []).map((kept): [string, string] => ['Kept', keptSentences[kept.object](kept)]),
     ['Offer', c.offerId],
     ['Operation', c.operation_id],
     ['Window', shownWindow(c.maintenance_window)],

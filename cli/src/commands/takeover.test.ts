@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/clusters/takeover.ts'
+import { clusterImport, clusterImportPreview, clusterKeyReplace, clusterSecretsImport, type Takeover } from '#contract/clusters/takeover.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aCluster, aDatacenter, anOperation, id, pageOf } from '../testing/things.ts'
@@ -31,6 +31,7 @@ const found: Takeover = {
     },
   ],
   checks: [{ check: 'secrets', ok: true, message: 'The secrets are the same as on its control plane' }],
+  existing: [],
   seen,
 }
 
@@ -61,6 +62,33 @@ test('a cluster is previewed, and then taken over as the preview showed', async 
     out: 'Cluster theirs is ready\n',
   })
   expect(api.callsOf(clusterImport)[0]!.body).toMatchObject({ secrets: 'cluster: {}\n', addresses: ['10.0.4.11'], seen })
+})
+
+const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+test('objects that exist in the cluster are shown and kept, unless --replace names them and the name of the cluster confirms it', async () => {
+  const key = { object: 'cluster_key' as const, name: 'Secret kube-system/steelyard-cluster-key', message: `Its address is ${address}.`, replaceable: true }
+  const { api, cli, file } = await withTakeover({ ...found, existing: [key] })
+  const asked = `cluster import --secrets ${file} --address 10.0.4.11 --datacenter PL-POZ-1`
+  expect((await cli.run(`${asked} --dry-run`)).out).toMatch(/steelyard-cluster-key +kept, unless --replace cluster_key +Its address is 0x5aAe/)
+  expect(await cli.run(`${asked} --replace cluster_key --yes`)).toMatchObject({ exit: 2, err: expect.stringContaining('needs --confirm') as string })
+  expect(api.callsOf(clusterImport)).toHaveLength(0)
+  expect(await cli.run(`${asked} --yes`)).toMatchObject({ exit: 0 })
+  expect(api.callsOf(clusterImport)[0]!.body).not.toHaveProperty('replace')
+  expect(await cli.run(`${asked} --replace cluster_key --confirm theirs --yes`)).toMatchObject({ exit: 0 })
+  expect(api.callsOf(clusterImport)[1]!.body).toMatchObject({ replace: ['cluster_key'], confirm: 'theirs' })
+})
+
+test('a kept key is shown with what it means, and replaced if the name of the cluster confirms it', async () => {
+  const { api, cli } = await withTakeover()
+  const cluster = aCluster({ kept: [{ object: 'cluster_key', address }] })
+  api.on(clusterGet, () => cluster)
+  api.on(clusterKeyReplace, () => aCluster({ chainAddress: address }))
+  expect((await cli.run(`cluster show ${id(20)}`)).out).toContain(`The cluster has the key of another Steelyard or of an earlier management, ${address}`)
+  expect(await cli.run(`cluster replace-key ${id(20)}`)).toMatchObject({ exit: 2 })
+  expect(api.callsOf(clusterKeyReplace)).toHaveLength(0)
+  expect(await cli.run(`cluster replace-key ${id(20)} --confirm web`)).toMatchObject({ exit: 0, out: `The key of web is ${address}\n` })
+  expect(api.callsOf(clusterKeyReplace)[0]!.body).toEqual({ address, confirm: 'web' })
 })
 
 test('if something prevents a takeover, the reasons are printed, the command fails, and nothing is taken over', async () => {

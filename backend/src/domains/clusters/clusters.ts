@@ -19,7 +19,7 @@ import { clusterHealth } from '#contract/clusters/health.ts'
 import { clusterPods } from '#contract/clusters/pods.ts'
 import { clusterCertificates } from '#contract/clusters/certificates.ts'
 import { clusterExtensions } from '#contract/clusters/extensions.ts'
-import { clusterImport, clusterImportPreview, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
+import { clusterImport, clusterImportPreview, clusterKeyReplace, clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasPatches, patchCreate } from '#contract/patches.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
@@ -48,6 +48,7 @@ import { memberReconciler } from './member/reconcile.ts'
 import { present } from './present.ts'
 import { shown, shownOne } from './shown.ts'
 import * as store from './store.ts'
+import { replaceKey } from './takeover/key-replace.ts'
 import { importSecrets } from './takeover/secrets-import.ts'
 import { previewTakeover, takeOver } from './takeover/takeover.ts'
 import { clusterReconciler } from './whole/reconcile-cluster.ts'
@@ -109,6 +110,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterParts): void {
   on(clusterWindowSet, ({ caller, params, body }) => setWindow(parts, caller, params.id, body))
   heavy(clusterImportPreview, ({ caller, body, signal }) => previewTakeover(parts, { caller, signal }, body))
   on(clusterImport, ({ caller, body }) => takeOver(parts, caller, body))
+  on(clusterKeyReplace, ({ caller, params, body }) => replaceKey(parts, caller, params.id, body))
   on(clusterSecretsImport, ({ caller, params, body }) => importSecrets(parts, caller, params.id, body))
 }
 

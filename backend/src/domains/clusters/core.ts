@@ -60,6 +60,8 @@ export function forPools(parts: CoreParts) {
       datacenter: { id: row.datacenter_id, code: row.datacenter_code },
       pod_cidr: row.pod_cidr,
       service_cidr: row.service_cidr,
+      /** Other programs, and other Steelyards, may have objects in a cluster that was taken over. */
+      taken_over: row.taken_over_at !== null,
       /** VLAN of the workload, or null. */
       vlan_id: row.vlan_id,
       /** The cluster's servers by name, with their workload links if known. */

@@ -16,9 +16,15 @@ const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 /** Kubernetes group of users with `secrets:read` who aren't admins. Only the group's binding grants them access. */
 export const operatorGroup = 'steelyard:operators'
 
+export const secretsPath = '/api/v1/namespaces/kube-system/secrets'
+export const clusterKeyPath = `${secretsPath}/steelyard-cluster-key`
+const bindingsPath = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+export const operatorBindingPath = `${bindingsPath}/steelyard-operators`
+
 /** The Secret with the cluster's key, with which software in the cluster signs for the offer that sells the cluster (`create/chain-key.ts`). */
 export const clusterKeySecret = (key: { address: string; privateKeyHex: string }) => ({
-  path: '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key',
+  path: clusterKeyPath,
+  collection: secretsPath,
   object: {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -30,7 +36,8 @@ export const clusterKeySecret = (key: { address: string; privateKeyHex: string }
 
 /** The binding that gives operators access. Deleting it revokes access before the certificates expire. Access of `system:masters` can't be revoked. */
 export const operatorBinding = () => ({
-  path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/steelyard-operators',
+  path: operatorBindingPath,
+  collection: bindingsPath,
   object: {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRoleBinding',
@@ -41,7 +48,7 @@ export const operatorBinding = () => ({
 })
 
 /** The Secret of a bootstrap token. @param id the part of the token before the dot */
-export const bootstrapTokenPath = (id: string): string => `/api/v1/namespaces/kube-system/secrets/bootstrap-token-${id}`
+export const bootstrapTokenPath = (id: string): string => `${secretsPath}/bootstrap-token-${id}`
 export const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`
 
 /** The annotation of a node that Steelyard has cordoned: the id of the operation. A node that somebody else has cordoned stays cordoned. */

@@ -57,6 +57,7 @@ export const present = (
   operation_id: row.operation_id,
   maintenance_window: row.maintenance_window,
   locked_out: row.locked_out === null || row.locked_out_since === null ? null : { authority: row.locked_out, since: row.locked_out_since.toISOString() },
+  kept: [...row.kept],
   taken_over_at: row.taken_over_at?.toISOString() ?? null,
   talos_answers: row.ready_at !== null || row.members.some(hasAnswered),
   version: row.version,

@@ -178,20 +178,21 @@ export function clusterSecrets({ config, db, clock, vault }: Pick<Platform, 'con
      */
     async escrow(clusterId: string): Promise<void> {
       const [secrets, key] = await Promise.all([open(db, clusterId, 'bundle'), open(db, clusterId, 'chain_key')])
-      if (secrets === null || key === null) throw new Error(`The cluster ${clusterId} has no secrets yet`)
+      if (secrets === null) throw new Error(`The cluster ${clusterId} has no secrets yet`)
       const running = await rotation(db, clusterId)
       const former = (await generations(db, clusterId)).slice(0, mostEscrowed)
       const text = Buffer.from(
         JSON.stringify({
           format: 1,
           bundle: secrets.toString('utf8'),
-          chain_key: key.toString('hex'),
+          // A cluster whose own key was kept at its takeover has none here.
+          ...(key && { chain_key: key.toString('hex') }),
           ...(running && { rotation: { what: running.what, bundle: writeSecrets(running.to) } }),
           ...(former.length > 0 && { former: former.map((one) => ({ until: one.until.toISOString(), what: one.what, bundle: writeSecrets(one.bundle) })) }),
         }),
       )
       await vault.escrow(clusterId, text)
-      for (const bytes of [secrets, key, text]) bytes.fill(0)
+      for (const bytes of [secrets, key, text]) bytes?.fill(0)
     },
     sealConfig: (tx: Tx, clusterId: string, yaml: string) => vault.seal(tx, { ...configPlace(clusterId), bytes: Buffer.from(yaml) }),
     openConfig: async (on: Db | Tx, clusterId: string, sealed: Uint8Array) => (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),

@@ -105,6 +105,10 @@ export const hold = (tx: Tx, id: string) =>
 
 export const row = (on: On, id: string): Promise<ClusterRow | undefined> => on.selectFrom('cluster').selectAll().where('id', '=', id).executeTakeFirst()
 
+/** The cluster that this Steelyard made a key for, also after the cluster was removed. */
+export const clusterOfKey = (on: On, address: string) =>
+  on.selectFrom('cluster').select(['name', 'deleted_at']).where('chain_address', '=', address).orderBy('created_at', 'desc').executeTakeFirst()
+
 export async function isNameTaken(on: On, name: string): Promise<boolean> {
   return (await on.selectFrom('cluster').select('id').where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst()) !== undefined
 }
@@ -209,6 +213,9 @@ export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: U
     .values({ cluster_id: clusterId, kind, sealed, created_at: at })
     .onConflict((c) => c.columns(['cluster_id', 'kind']).doUpdateSet({ sealed, created_at: at }))
     .execute()
+
+export const removeSecret = (tx: Tx, clusterId: string, kind: SecretKind) =>
+  tx.deleteFrom('cluster_secret').where('cluster_id', '=', clusterId).where('kind', '=', kind).execute()
 
 /** When a secret was stored; null if the cluster has no such secret. */
 export const secretAt = async (on: On, clusterId: string, kind: SecretKind): Promise<Date | null> =>

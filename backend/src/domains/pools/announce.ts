@@ -2,7 +2,7 @@
 import type { Job } from '../../engine/engine.ts'
 import { isRefusal, type ObjectCalls } from '../../kubernetes/client.ts'
 import { announcementsIn } from './look.ts'
-import { announcementCollection, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
+import { announcementCollection, type Announcer, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
 import { differences, foundInstead, hashOf } from './read-back.ts'
 
 /**
@@ -16,13 +16,14 @@ export async function announce(
   api: PoolApi,
   subnets: readonly PoolSubnet[],
   links: readonly LinkGroup[],
+  cluster: Announcer,
   before: string | null,
 ) {
   const collection = announcementCollection(api)
   if (collection === null) return { hash: null, refused: null, found: null }
-  const { announcements } = render(subnets, api, links)
+  const { announcements } = render(subnets, api, links, cluster)
   const wanted = new Set(announcements.map((m) => m.object.metadata.name))
-  const there = await announcementsIn(client, api, wanted, job.signal)
+  const there = await announcementsIn(client, api, { names: wanted, cluster }, job.signal)
   const stale = [...there.keys()].filter((name) => !wanted.has(name))
   const hash = announcements.length === 0 ? null : hashOf(announcements.map((m) => m.object))
   const changed = announcements.map((m) => ({ m, differs: differences(m.object, there.get(m.object.metadata.name)) })).filter((c) => c.differs !== null)

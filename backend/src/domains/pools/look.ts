@@ -2,7 +2,7 @@
 import { type Address, type Cidr, contains, formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import type { PoolProvider } from '#contract/network/subnets.ts'
 import { isRecord, type ObjectCalls, KubernetesError } from '../../kubernetes/client.ts'
-import { announcementCollection, type CiliumVersion, labels, type PoolApi, poolCollection } from './manifest.ts'
+import { announcementCollection, type Announcer, announcerLabel, type CiliumVersion, labels, type PoolApi, poolCollection } from './manifest.ts'
 
 export interface Use {
   /** Canonical address. */
@@ -72,21 +72,24 @@ async function objectsIn(client: ObjectCalls, collection: string, isWanted: (nam
 export const poolsIn = (client: ObjectCalls, api: PoolApi, names: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> =>
   objectsIn(client, poolCollection(api), (name) => names.has(name), signal)
 
-/** Announcements with these names, and other announcements with Steelyard's label, which are obsolete. @throws KubernetesError */
+/** Announcements with these names, and others that this Steelyard has made for the cluster, which are obsolete. @throws KubernetesError */
 export async function announcementsIn(
   client: ObjectCalls,
   api: PoolApi,
-  names: ReadonlySet<string>,
+  { names, cluster }: { names: ReadonlySet<string>; cluster: Announcer },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, unknown>> {
   const collection = announcementCollection(api)
-  return collection === null ? new Map() : objectsIn(client, collection, (name, object) => names.has(name) || isOurs(object), signal)
+  return collection === null ? new Map() : objectsIn(client, collection, (name, object) => names.has(name) || isOurs(object, cluster), signal)
 }
 
 const [[label, value]] = Object.entries(labels) as [[string, string]]
-function isOurs(object: unknown): boolean {
+/** Whether this Steelyard made an announcement. One without the cluster's id is of the Steelyard that created the cluster. */
+function isOurs(object: unknown, { id, taken_over }: Announcer): boolean {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
-  return isRecord(metadata['labels']) && metadata['labels'][label] === value
+  if (!isRecord(metadata['labels']) || metadata['labels'][label] !== value) return false
+  const owner = metadata['labels'][announcerLabel]
+  return owner === undefined ? !taken_over : owner === id
 }
 
 const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']

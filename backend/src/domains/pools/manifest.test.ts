@@ -14,10 +14,11 @@ const subnet = (more: Partial<PoolSubnet> = {}): PoolSubnet => ({
   draining: false,
   ...more,
 })
+const own = { id: '0198c0de-0000-7000-8000-0123456789ab', taken_over: false }
 const links = linkGroups([{ name: 'a', interface: 'eno1' }], null)
 
 test('the ranges for Cilium leave out the gateway, the exclusions, and the first and last address', () => {
-  expect(manifestText([subnet()], usualApi.cilium, links)).toBe(`apiVersion: cilium.io/v2
+  expect(manifestText([subnet()], usualApi.cilium, links, own)).toBe(`apiVersion: cilium.io/v2
 kind: CiliumLoadBalancerIPPool
 metadata:
   name: subnet-5f0c1f6e-6a63-4a2f-8f0c-2f3a1b4c5d6e
@@ -57,7 +58,7 @@ test('the manifest for MetalLB has the pools, and one advertisement that lists e
     first_and_last: true,
     draining: true,
   })
-  expect(manifestText([subnet(), ticked], usualApi.metallb, links)).toBe(`apiVersion: metallb.io/v1beta1
+  expect(manifestText([subnet(), ticked], usualApi.metallb, links, own)).toBe(`apiVersion: metallb.io/v1beta1
 kind: IPAddressPool
 metadata:
   name: subnet-5f0c1f6e-6a63-4a2f-8f0c-2f3a1b4c5d6e
@@ -102,7 +103,7 @@ spec:
 })
 
 test('an older Cilium gets pools of the API version that it supports', () => {
-  const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links)
+  const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links, own)
   expect(rendered).toMatchObject({
     pools: [
       { collection: '/apis/cilium.io/v2alpha1/ciliumloadbalancerippools', object: { apiVersion: 'cilium.io/v2alpha1', spec: { allowFirstLastIPs: 'Yes' } } },
@@ -112,7 +113,7 @@ test('an older Cilium gets pools of the API version that it supports', () => {
 })
 
 test('if the load balancer is unknown, the manifests for Cilium and MetalLB can be copied; without subnets there is no manifest', () => {
-  const text = manifestText([subnet()], null, links)
+  const text = manifestText([subnet()], null, links, own)
   expect(text).toContain('# For Cilium\n')
   expect(text).toContain('# For MetalLB\n')
   expect(text.match(/^kind: .*/gm)).toEqual([
@@ -121,7 +122,7 @@ test('if the load balancer is unknown, the manifests for Cilium and MetalLB can 
     'kind: IPAddressPool',
     'kind: L2Advertisement',
   ])
-  expect(manifestText([], usualApi.cilium, links)).toBe('')
+  expect(manifestText([], usualApi.cilium, links, own)).toBe('')
 })
 
 test('servers with different workload links get separate announcements, servers with a common VLAN get one', () => {
@@ -138,13 +139,24 @@ test('servers with different workload links get separate announcements, servers 
     { interface: 'enp3s0f0.x', nodes: ['a'] },
   ])
   const host = (...values: string[]) => ({ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] })
-  expect(render([subnet()], usualApi.cilium, groups).announcements.map((m) => [m.object.metadata.name, m.object.spec])).toEqual([
+  expect(render([subnet()], usualApi.cilium, groups, own).announcements.map((m) => [m.object.metadata.name, m.object.spec])).toEqual([
     ['steelyard-any', { nodeSelector: host('d'), loadBalancerIPs: true, externalIPs: false }],
     ['steelyard-eno1', { nodeSelector: host('b', 'c'), interfaces: ['^eno1$'], loadBalancerIPs: true, externalIPs: false }],
     ['steelyard-enp3s0f0-x', { nodeSelector: host('a'), interfaces: [String.raw`^enp3s0f0\.x$`], loadBalancerIPs: true, externalIPs: false }],
   ])
-  expect(render([subnet()], usualApi.metallb, groups).announcements[1]!.object.spec).toMatchObject({ nodeSelectors: [host('b', 'c')], interfaces: ['eno1'] })
+  expect(render([subnet()], usualApi.metallb, groups, own).announcements[1]!.object.spec).toMatchObject({
+    nodeSelectors: [host('b', 'c')],
+    interfaces: ['eno1'],
+  })
   expect(linkGroups(nodes, 120)).toEqual([{ interface: 'vlan120', nodes: ['c', 'a', 'b', 'd'] }])
+})
+
+test('the announcements of a cluster that was taken over have a name and a label of this Steelyard, so that those of another Steelyard stay', () => {
+  const [announcement] = render([subnet()], usualApi.cilium, links, { ...own, taken_over: true }).announcements
+  expect(announcement!.object.metadata).toEqual({
+    name: 'steelyard-0123456789ab',
+    labels: { 'app.kubernetes.io/managed-by': 'steelyard', 'steelyard.dev/cluster': own.id },
+  })
 })
 
 test('links whose names differ only in characters not allowed in object names get separate announcements', () => {
@@ -156,7 +168,7 @@ test('links whose names differ only in characters not allowed in object names ge
     ],
     null,
   )
-  expect(render([subnet()], usualApi.metallb, groups).announcements.map((m) => m.object.metadata.name)).toEqual([
+  expect(render([subnet()], usualApi.metallb, groups, own).announcements.map((m) => m.object.metadata.name)).toEqual([
     'steelyard-link',
     'steelyard-eth-0',
     'steelyard-eth-0-2',
@@ -221,8 +233,8 @@ test('in 10,000 random subnets, every address of the CIDR is either assignable o
     const made = randomSubnet(random)
     if (!made) continue
     subnets++
-    const metallb = render([made], usualApi.metallb, links).pools[0]!.object.spec['addresses'] as string[]
-    const cilium = render([made], usualApi.cilium, links).pools[0]!.object.spec['blocks'] as { start: string; stop: string }[]
+    const metallb = render([made], usualApi.metallb, links, own).pools[0]!.object.spec['addresses'] as string[]
+    const cilium = render([made], usualApi.cilium, links, own).pools[0]!.object.spec['blocks'] as { start: string; stop: string }[]
     const pieces = cilium.map(({ start, stop }) => range(start, stop))
     const aside = mergeRanges(setAside(made))
     const clash = pieces.find((piece, i) => [...aside, ...pieces.slice(i + 1)].some((other) => other.first <= piece.last && piece.first <= other.last))

@@ -78,8 +78,17 @@ export function announcementCollection(api: PoolApi): string | null {
   return api.announcements ? `/apis/metallb.io/v1beta1/namespaces/${metallbNamespace}/l2advertisements` : null
 }
 
-export function render(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[]): Rendered {
-  return { pools: subnets.map((subnet) => poolOf(subnet, api)), announcements: subnets.length === 0 ? [] : announcementsOf(subnets, api, links) }
+/** A cluster as the owner of announcements. */
+export interface Announcer {
+  readonly id: string
+  readonly taken_over: boolean
+}
+
+/** Label of announcements in a cluster that was taken over: the id that this Steelyard gave the cluster. Another Steelyard's id of the cluster differs. */
+export const announcerLabel = 'steelyard.dev/cluster'
+
+export function render(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[], cluster: Announcer): Rendered {
+  return { pools: subnets.map((subnet) => poolOf(subnet, api)), announcements: subnets.length === 0 ? [] : announcementsOf(subnets, api, links, cluster) }
 }
 
 export const renderPool = (subnet: PoolSubnet, api: PoolApi): Manifest => poolOf(subnet, api)
@@ -116,14 +125,15 @@ function poolOf(subnet: PoolSubnet, api: PoolApi): Manifest {
 }
 
 /** One object per name of a workload link, limited to the servers with this link: on other servers the name may belong to another network. */
-function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[]): Manifest[] {
+function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[], { id, taken_over }: Announcer): Manifest[] {
   const collection = announcementCollection(api)
   if (collection === null) return []
   const groups: readonly LinkGroup[] = links.length === 0 ? [{ interface: null, nodes: [] }] : links
   const taken = new Set<string>()
+  const base = taken_over ? `steelyard-${id.slice(-12)}` : 'steelyard'
   return groups.map((group) => {
     const hosts = groups.length > 1 ? { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [...group.nodes] }] } : null
-    const metadata = { name: announcementName(group, groups.length, taken), labels }
+    const metadata = { name: announcementName(base, group, groups.length, taken), labels: taken_over ? { ...labels, [announcerLabel]: id } : labels }
     if (api.provider === 'cilium')
       return {
         collection,
@@ -155,16 +165,16 @@ function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: re
   })
 }
 
-/** `steelyard`, or `steelyard-<link>` if there are several groups, so that the name doesn't depend on the other groups' links (RFC 1123 label). */
-function announcementName(group: LinkGroup, groups: number, taken: Set<string>): string {
-  if (groups === 1) return 'steelyard'
+/** The base, or `<base>-<link>` if there are several groups, so that the name doesn't depend on the other groups' links (RFC 1123 label). */
+function announcementName(base: string, group: LinkGroup, groups: number, taken: Set<string>): string {
+  if (groups === 1) return base
   const link = (group.interface ?? 'any')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 40)
-  let name = `steelyard-${link || 'link'}`
-  for (let n = 2; taken.has(name); n++) name = `steelyard-${link || 'link'}-${n}`
+  let name = `${base}-${link || 'link'}`
+  for (let n = 2; taken.has(name); n++) name = `${base}-${link || 'link'}-${n}`
   taken.add(name)
   return name
 }
@@ -183,8 +193,8 @@ const text = ({ pools, announcements }: Rendered): string =>
   [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0, compat: 'yaml-1.1' })).join('---\n')
 
 /** YAML of the cluster's objects for its subnets. If the load balancer is unknown, the text has the objects for both kinds. Empty without subnets. */
-export function manifestText(subnets: readonly PoolSubnet[], api: PoolApi | null, links: readonly LinkGroup[]): string {
+export function manifestText(subnets: readonly PoolSubnet[], api: PoolApi | null, links: readonly LinkGroup[], cluster: Announcer): string {
   if (subnets.length === 0) return ''
-  if (api) return text(render(subnets, api, links))
-  return `# For Cilium\n${text(render(subnets, usualApi.cilium, links))}---\n# For MetalLB\n${text(render(subnets, usualApi.metallb, links))}`
+  if (api) return text(render(subnets, api, links, cluster))
+  return `# For Cilium\n${text(render(subnets, usualApi.cilium, links, cluster))}---\n# For MetalLB\n${text(render(subnets, usualApi.metallb, links, cluster))}`
 }

@@ -131,7 +131,7 @@ export function passing(parts: PoolParts) {
       findings.push(finding(h, verdict, services, 'found' in result ? result.found : null))
     }
     const staying = findings.filter((f) => f.verdict.is !== 'gone').map((f) => poolSubnet(f.held.subnet, f.held.row.state === 'draining'))
-    const announced = await announce(job, client, api, staying, linkGroups(cluster.nodes, cluster.vlan_id), pool.announced)
+    const announced = await announce(job, client, api, staying, linkGroups(cluster.nodes, cluster.vlan_id), cluster, pool.announced)
     return {
       provider: api.provider,
       findings: announced.refused === null ? findings : findings.map((f) => unannounced(f, announced.refused)),

@@ -30,7 +30,7 @@ async function held(parts: PoolParts, cluster: PoolCluster) {
 export async function shownPools(parts: PoolParts, cluster: PoolCluster): Promise<Answer<typeof clusterSubnets>> {
   const { items, pools } = await held(parts, cluster)
   const pool = await store.pool(parts.db, cluster.id)
-  return { items, provider: pool?.provider ?? null, manifest: manifestText(pools, known(pool), linkGroups(cluster.nodes, cluster.vlan_id)) }
+  return { items, provider: pool?.provider ?? null, manifest: manifestText(pools, known(pool), linkGroups(cluster.nodes, cluster.vlan_id), cluster) }
 }
 
 /** The cluster's load balancer and Services. `services` is null if the cluster was not queried or did not answer. */
@@ -76,8 +76,8 @@ export async function preview(parts: PoolParts, clusterId: string, subnetIds: re
   const going = items.filter((s) => isPool(s) && !found.has(s.id))
   return {
     provider: asked.api?.provider ?? null,
-    before: manifestText(pools, asked.api, links),
-    after: manifestText(after, asked.api, links),
+    before: manifestText(pools, asked.api, links, cluster),
+    after: manifestText(after, asked.api, links, cluster),
     warnings: [...(asked.warning ? [asked.warning] : []), ...warnings(wanted, cluster, asked.api, asked.warning === null)],
     // Draining subnets are included: a forced removal removes these too, and their Services lose their addresses.
     losing: await losing(parts, cluster, going, asked.services),

@@ -28,6 +28,7 @@ import { Session, User } from '#contract/sessions.ts'
 import { NewStore, Store } from '#contract/storage/stores.ts'
 import { Subnet } from '#contract/network/subnet.ts'
 import { AddressRun, NewSubnet } from '#contract/network/subnets.ts'
+import { ExistingObject, KeptObject } from '#contract/clusters/existing.ts'
 import { Takeover, TakeoverServer } from '#contract/clusters/takeover.ts'
 import { NewUser, Person } from '#contract/users.ts'
 
@@ -96,6 +97,8 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Step: [Step, 'One step of an operation.'],
   Store: [Store, 'A place for snapshots of clusters and for backups of Steelyard.'],
   Subnet: [Subnet, 'Addresses that are routed to a datacenter. A workload subnet is the address pool of one cluster.'],
+  ExistingObject: [ExistingObject, 'An object in the Kubernetes of a cluster that is taken over. It is kept, unless the takeover names it in `replace`.'],
+  KeptObject: [KeptObject, 'An object that was in the Kubernetes of the cluster before its takeover, and that was kept.'],
   Takeover: [Takeover, 'A cluster that was created without Steelyard, as its machines report it, and what taking it over would do.'],
   TakeoverServer: [TakeoverServer, 'A machine of a cluster that is taken over.'],
   User: [User, 'The user who is signed in.'],

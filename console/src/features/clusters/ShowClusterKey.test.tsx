@@ -136,3 +136,10 @@ test('with more than three clusters the list scrolls at 240 px, and can be scrol
   expect(long.className).toContain('scrolls')
   expect(readFileSync('console/src/features/clusters/ShowClusterKey.module.css', 'utf8')).toMatch(/\.scrolls \{[^}]*max-height: 240px;[^}]*overflow-y: auto;/)
 })
+
+test('a cluster whose own key was kept shows no address, and says what that means', async () => {
+  const dialog = await show(cluster('web', { chainAddress: null, kept: [{ object: 'cluster_key', address }] }))
+  expect(within(dialog).getByText('Kept key of others')).toBeTruthy()
+  expect(dialog.textContent).toContain(`The cluster has the key of another Steelyard or of an earlier management, ${address}, which was kept.`)
+  expect(within(dialog).queryByRole('button', { name: /Copy address/ })).toBeNull()
+})

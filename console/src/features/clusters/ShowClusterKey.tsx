@@ -1,5 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { addressPattern, type Cluster, offerIdPattern } from '#contract/clusters/clusters.ts'
+import { keptOf, keptSentences } from '#contract/clusters/existing.ts'
 import { addressCommand, offerCreate, type OfferTool } from '#contract/marketplace/offers.ts'
 import { counted } from '#contract/words.ts'
 import { allowed } from '../../api/session.ts'
@@ -75,6 +76,7 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
   const leave = () => close()
   const chainAddress = c.chainAddress !== null && addressPattern.test(c.chainAddress) ? c.chainAddress : null
   const offerId = c.offerId !== null && offerIdPattern.test(c.offerId) ? c.offerId : null
+  const kept = keptOf(c, 'cluster_key')
   const command = tool === undefined ? null : addressCommand(tool, { offerId, chainAddress })
   return (
     <>
@@ -91,7 +93,9 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
         <div>
           <dt>NEW CLUSTER ADDRESS</dt>
           <dd>
-            {chainAddress === null ? (
+            {kept !== null ? (
+              <span className="t3">Kept key of others</span>
+            ) : chainAddress === null ? (
               <a href={paths.servers({ cluster: c.name })} onClick={leave}>
                 {words.noAddress}
               </a>
@@ -115,6 +119,15 @@ function Entry({ cluster: c, tool }: { cluster: Cluster; tool: OfferTool | undef
           </dd>
         </div>
       </dl>
+      {kept !== null && (
+        <div className={css['missing']}>
+          <Icon name="alert" />
+          <span className="grow">{keptSentences.cluster_key(kept)}</span>
+          <ButtonLink size="small" href={paths.cluster(c.id, 'keys')} onClick={leave}>
+            Keys
+          </ButtonLink>
+        </div>
+      )}
       {offerId === null && c.offer_detection !== 'looking' && (
         <div className={css['missing']}>
           <Icon name="alert" />

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
+import type { ExistingObject, ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { Takeover, TakeoverServer } from '#contract/clusters/takeover.ts'
 import { counted } from '#contract/words.ts'
 import { paths } from '../../lib/paths.ts'
 import { columns, DataTable } from '../../ui/table/DataTable.tsx'
+import { Checkbox } from '../../ui/inputs/Choices.tsx'
 import { Icon } from '../../ui/pictures/Icon.tsx'
 import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import { Empty } from '../../ui/feedback/States.tsx'
@@ -36,9 +38,43 @@ const serverColumns = columns<TakeoverServer>([
   },
 ])
 
+interface Choice {
+  readonly replace: readonly ReplaceableObject[]
+  readonly onReplace: (replace: readonly ReplaceableObject[]) => void
+}
+
+/** The objects that the cluster's Kubernetes has already. Each is kept unless it is ticked. */
+function Existing({ existing, replace, onReplace }: Choice & { existing: readonly ExistingObject[] }) {
+  if (existing.length === 0) return null
+  return (
+    <section aria-label="Exists in its Kubernetes already" className="stack stack2">
+      <h3 className="fs13 strong">Exists in its Kubernetes already</h3>
+      <ul className={css['existing']}>
+        {existing.map(({ object, name, message, replaceable }) => (
+          <li key={name}>
+            <div className="row wrap">
+              <span className="mono fs13 grow">{name}</span>
+              {replaceable && object !== 'bootstrap_token' ? (
+                <Checkbox
+                  label="Replace"
+                  checked={replace.includes(object)}
+                  onChange={(to) => onReplace(to ? [...replace, object] : replace.filter((one) => one !== object))}
+                />
+              ) : (
+                <span className="t3 fs13">Kept</span>
+              )}
+            </div>
+            <p className="fs13 t2">{message}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
 /** Shows what the survey found in a cluster that could be taken over. */
-export function Found({ takeover, children }: { takeover: Takeover; children: ReactNode }) {
-  const { name, endpoint, virtual_ip, talos_version, kubernetes_version, pod_cidr, service_cidr, servers, checks } = takeover
+export function Found({ takeover, replace, onReplace, children }: Choice & { takeover: Takeover; children: ReactNode }) {
+  const { name, endpoint, virtual_ip, talos_version, kubernetes_version, pod_cidr, service_cidr, servers, checks, existing } = takeover
   return (
     <Panel title={name} note={counted(servers.length, 'machine')}>
       <div className="stack stack3">
@@ -81,6 +117,7 @@ export function Found({ takeover, children }: { takeover: Takeover; children: Re
             </li>
           ))}
         </ul>
+        <Existing existing={existing} replace={replace} onReplace={onReplace} />
         <div className="row wrap">{children}</div>
       </div>
     </Panel>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { clusterList } from '#contract/clusters/clusters.ts'
+import type { ReplaceableObject } from '#contract/clusters/existing.ts'
 import { no, yes } from '#contract/rule.ts'
 import { serverList } from '#contract/servers/servers.ts'
 import { clusterImport, clusterImportPreview, type Takeover } from '#contract/clusters/takeover.ts'
@@ -11,7 +12,7 @@ import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { navigate } from '../../lib/router.ts'
-import { both } from '../../ui/actions.ts'
+import { both, confirm } from '../../ui/actions.ts'
 import { fieldsFor, Form } from '../../ui/form/fields.tsx'
 import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
@@ -23,7 +24,7 @@ import { Problem } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { Found } from './Found.tsx'
 import { ProofFields } from './ProofFields.tsx'
-import { blank, type Body, readForm, standsInTheWay, type Typed } from './takeover-form.ts'
+import { blank, type Body, readForm, replacedSentence, replacing, standsInTheWay, type Typed } from './takeover-form.ts'
 import css from './Takeover.module.css'
 
 /** Takes over a cluster that was made without Steelyard. A survey first shows what would be taken over. Nothing typed here is stored in the browser. */
@@ -36,6 +37,7 @@ const { Text, Choose } = fieldsFor<Typed>()
 
 function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; city_name: string }[] }) {
   const [last, setLast] = useState<{ body: Body; takeover: Takeover } | null>(null)
+  const [replace, setReplace] = useState<readonly ReplaceableObject[]>([])
   const result = useRef<HTMLDivElement>(null)
   const form = useForm({
     initial: { ...blank, datacenter_id: sites.length === 1 ? sites[0]!.id : '' },
@@ -43,6 +45,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
     send: (body, key) => call(clusterImportPreview, { body }, { key }),
     done: (takeover, body) => {
       taking.reset()
+      setReplace([])
       setLast({ body, takeover })
     },
   })
@@ -50,7 +53,8 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
   const looked = last !== null && form.read.ok && JSON.stringify(form.read.body) === JSON.stringify(last.body) ? last : null
   const taking = useForm({
     initial: {},
-    read: () => (looked === null ? { ok: false, fields: {} } : { ok: true, body: { ...looked.body, seen: looked.takeover.seen } }),
+    read: () =>
+      looked === null ? { ok: false, fields: {} } : { ok: true, body: { ...looked.body, seen: looked.takeover.seen, ...replacing(looked.takeover, replace) } },
     send: (body, key) => call(clusterImport, { body }, { key }),
     done: async ({ cluster }) => {
       await invalidate(clusterList, serverList)
@@ -66,6 +70,18 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
   }, [looked])
   const site = sites.find((s) => s.id === typed.datacenter_id)
   const file = typed.kind === 'secrets' ? 'secrets.yaml' : 'talosconfig'
+  const takeOver = async (name: string): Promise<void> => {
+    const isSure =
+      replace.length === 0 ||
+      (await confirm({
+        title: `Replace objects of ${name}?`,
+        label: 'Replace and take over',
+        text: replacedSentence(replace),
+        danger: true,
+        typed: name,
+      }))
+    if (isSure) await taking.submit()
+  }
   const inTheWay = looked && standsInTheWay(looked.takeover)
 
   return (
@@ -131,13 +147,13 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
               )}
             </Panel>
           ) : (
-            <Found takeover={looked.takeover}>
+            <Found takeover={looked.takeover} replace={replace} onReplace={setReplace}>
               <Button
                 kind="primary"
                 busy={taking.busy}
                 busyText="Taking over"
                 can={both(allowed(clusterImport), inTheWay === null ? yes : no(inTheWay))}
-                onClick={() => void taking.submit()}
+                onClick={() => void takeOver(looked.takeover.name)}
               >
                 Take over {looked.takeover.name}
               </Button>

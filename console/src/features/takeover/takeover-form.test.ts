@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { blank, readForm, readProof, standsInTheWay } from './takeover-form.ts'
+import { blank, readForm, readProof, replacedSentence, replacing, standsInTheWay } from './takeover-form.ts'
 
 const datacenterId = '0198c0de-0000-7000-8000-000000000001'
 
@@ -34,4 +34,15 @@ test("a machine that can't be taken over is named with the reason", () => {
   expect(standsInTheWay({ servers: [server, { ...server, name: 'b', problem: 'connection refused' }], checks })).toBe('b: connection refused')
   expect(standsInTheWay({ servers: [server], checks })).toBe('1 machine did not answer')
   expect(standsInTheWay({ servers: [server], checks: [] })).toBeNull()
+})
+
+test('a takeover replaces only what was chosen, and says what is lost', () => {
+  expect(replacing({ name: 'theirs' }, [])).toEqual({})
+  expect(replacing({ name: 'theirs' }, ['cluster_key'])).toEqual({ replace: ['cluster_key'], confirm: 'theirs' })
+  expect(replacedSentence(['cluster_key'])).toBe(
+    "Its cluster key is deleted and made anew. The offers that use the present key, also those of another Steelyard, can't be proved any more.",
+  )
+  expect(replacedSentence(['operator_binding'])).toBe(
+    'Its role binding of operators is deleted and made anew. Whoever has access by the present binding loses it.',
+  )
 })

@@ -1,5 +1,6 @@
 /** Values of the takeover form, and the request body. */
 import type { Read } from '../../lib/fields.ts'
+import { objectWords, type ReplaceableObject } from '#contract/clusters/existing.ts'
 import type { Asked } from '#contract/operation.ts'
 import type { clusterImportPreview, Takeover } from '#contract/clusters/takeover.ts'
 
@@ -47,6 +48,18 @@ export function readForm(typed: Typed): Read<Body> {
     },
   }
 }
+
+/** The objects that are replaced, with the name of the cluster that the user typed to confirm it. */
+export const replacing = ({ name }: Pick<Takeover, 'name'>, replace: readonly ReplaceableObject[]) =>
+  replace.length === 0 ? {} : { replace: [...replace], confirm: name }
+
+/** What is lost by a replacement. */
+export const replacedSentence = (replace: readonly ReplaceableObject[]): string =>
+  [
+    `Its ${replace.map((object) => objectWords[object]).join(' and its ')} ${replace.length === 1 ? 'is' : 'are'} deleted and made anew.`,
+    ...(replace.includes('cluster_key') ? ["The offers that use the present key, also those of another Steelyard, can't be proved any more."] : []),
+    ...(replace.includes('operator_binding') ? ['Whoever has access by the present binding loses it.'] : []),
+  ].join(' ')
 
 /** Why the cluster can't be taken over, or null. */
 export function standsInTheWay({ checks, servers }: Pick<Takeover, 'checks' | 'servers'>): string | null {

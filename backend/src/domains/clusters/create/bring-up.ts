@@ -1,10 +1,12 @@
 /** The steps from secrets to a ready cluster. Each is safe to repeat. */
+import type { KeptObject } from '#contract/clusters/existing.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { system } from '../../../http/caller.ts'
 import type { KubernetesNode } from '../../../kubernetes/client.ts'
 import { sweepQueue } from '../../patches/drift/sweep.ts'
 import { certificateQueue } from '../change/rotate/certificate-watch.ts'
-import { factsOf, wakeMembers } from '../parts.ts'
+import { bindsOperators, holdsKey, keyAddress, putUnlessKept } from '../existing.ts'
+import { factsOf, updateCluster, wakeMembers } from '../parts.ts'
 import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from '../kubernetes.ts'
 import { change, type ClusterTurn, done, end, type Next, nowOf, pollMs, running, show, showSteps, wait, waiting, write } from '../whole/cluster-run.ts'
 import { leaving, stepKey } from '../plan.ts'
@@ -176,24 +178,39 @@ export async function checkNodes(turn: ClusterTurn): Promise<Next> {
   return { againMs: pollMs(Math.min(...joining.map((m) => job.elapsedMs(m.at_since)))) }
 }
 
+/** The kept objects of a cluster with one more. */
+const keeping = ({ kept }: store.ClusterRow, more: KeptObject): string => JSON.stringify([...kept.filter((one) => one.object !== more.object), more])
+const without = ({ kept }: store.ClusterRow, object: KeptObject['object']): string => JSON.stringify(kept.filter((one) => one.object !== object))
+
 export async function applyKey(turn: ClusterTurn): Promise<void> {
   const { parts, job, state } = turn
-  const { path, object } = clusterKeySecret({ address: state.row.chain_address, privateKeyHex: await parts.secrets.chainKey(parts.db, state.row.id) })
+  const { id, name, chain_address: address, replaces } = state.row
+  if (address === null) throw new Error(`The cluster ${id} has no key of its own`)
+  const key = { address, privateKeyHex: await parts.secrets.chainKey(parts.db, id) }
   const client = await kubernetesOf(parts, state)
-  await job.effect('key', () => client.apply(path, object, job.signal))
+  const wanted = { ...clusterKeySecret(key), isWanted: holdsKey(key), replaces: replaces.cluster_key }
+  const other = await job.effect('key', () => putUnlessKept(client, wanted, job.signal))
   await write(turn, async (tx) => {
-    await store.update(tx, state.row.id, { key_applied_at: nowOf(turn) })
+    await store.update(tx, id, { key_applied_at: nowOf(turn) })
+    if (other) {
+      const kept: KeptObject = { object: 'cluster_key', address: keyAddress(other.kept) }
+      await store.removeSecret(tx, id, 'chain_key')
+      await updateCluster(parts, tx, system, id, { chain_address: null, kept: keeping(state.row, kept) })
+      await parts.record(tx, system, { action: 'cluster.key_kept', target: { kind: 'cluster', id, name }, after: { address: kept.address } })
+    }
     await show(turn, tx, { key: done, access: running() })
   })
 }
 
 export async function applyAccess(turn: ClusterTurn): Promise<void> {
   const { parts, job, state } = turn
-  const { path, object } = operatorBinding()
   const client = await kubernetesOf(parts, state)
-  await job.effect('access', () => client.apply(path, object, job.signal))
+  const wanted = { ...operatorBinding(), isWanted: bindsOperators, replaces: state.row.replaces.operator_binding }
+  const other = await job.effect('access', () => putUnlessKept(client, wanted, job.signal))
   await write(turn, async (tx) => {
     const now = nowOf(turn)
+    const kept = other ? keeping(state.row, { object: 'operator_binding', address: null }) : without(state.row, 'operator_binding')
+    if (kept !== JSON.stringify(state.row.kept)) await updateCluster(parts, tx, system, state.row.id, { kept })
     await store.update(tx, state.row.id, { access_applied_at: now })
     await show(turn, tx, { access: done })
     const late = state.members.filter((m) => m.wanted === 'released' && m.released_at === null)

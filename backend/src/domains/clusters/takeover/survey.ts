@@ -12,6 +12,7 @@ import { readEverything } from '../../../talos-fleet/reading.ts'
 import { readFound } from '../../patches/drift/found.ts'
 import { sentBy } from '../../../reading/reader.ts'
 import { kubernetes, KubernetesError, type KubernetesNode } from '../../../kubernetes/client.ts'
+import { type Existing, markOf, readExisting } from '../existing.ts'
 import type { ClusterParts } from '../parts.ts'
 import { differences, type Proof } from './proof.ts'
 import { invalid } from './proof-files.ts'
@@ -125,15 +126,16 @@ export async function firstAnswer(parts: Pick<SurveyParts, 'servers' | 'read'>, 
   throw last ?? invalid('addresses', 'Give the address of a control plane')
 }
 
-async function machinesOf(
+/** Reads the machines that are nodes of the cluster's Kubernetes, and the objects there that Steelyard would otherwise write. */
+async function membersOf(
   parts: SurveyParts,
   credentials: Credentials,
   proof: Proof,
   first: Awaited<ReturnType<typeof firstAnswer>>,
   signal: AbortSignal,
-): Promise<SurveyedMachine[]> {
+): Promise<{ machines: SurveyedMachine[]; existing: Existing }> {
   const api = kubernetes([{ name: first.address, address: first.address }], credentials, parts)
-  const nodes = await api.nodes(signal).catch((error: unknown) => {
+  const [nodes, existing] = await Promise.all([api.nodes(signal), readExisting(api, signal)]).catch((error: unknown) => {
     if (error instanceof KubernetesError) throw new Problem('server_unreachable', `The Kubernetes API of the cluster does not answer: ${error.message}`)
     throw error
   })
@@ -156,7 +158,7 @@ async function machinesOf(
   }
   await Promise.all(Array.from({ length: atOnce }, one))
   const rank = (m: SurveyedMachine) => (m.told?.role === 'worker' ? 1 : 0)
-  return machines.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true }))
+  return { machines: machines.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true })), existing }
 }
 
 /** @throws Problem */
@@ -178,11 +180,12 @@ export async function survey(parts: SurveyParts, proof: Proof, asked: readonly s
   const bundle = await demandSameCluster(parts, proof, first.told, first.address)
   const now = new Date(parts.clock.now())
   const admin = await mintKubernetesClient(bundle, { commonName: 'steelyard', organizations: ['system:masters'], lifetimeMs: ownLifetimeMs, now })
-  const machines = await machinesOf(parts, admin, proof, first, signal)
+  const { machines, existing } = await membersOf(parts, admin, proof, first, signal)
   if (!machines.some((m) => m.told?.identity.uuid === first.told.identity.uuid))
     throw invalid('addresses', `Kubernetes has no node at ${first.address}: the machine there is no member of the cluster yet`)
   const { endpoint, clusterName, virtualAddresses, podCidr, serviceCidr } = first.told
   const what = machines.map((m) => [m.name, m.address, m.told?.identity.uuid, m.told?.identity.serial, m.told?.role])
+  const objects = [existing.key, existing.binding].map((object) => object !== null && markOf(object))
   return {
     bundle,
     clusterName,
@@ -191,8 +194,9 @@ export async function survey(parts: SurveyParts, proof: Proof, asked: readonly s
     podCidr,
     serviceCidr,
     machines,
+    existing,
     seen: createHash('sha256')
-      .update(JSON.stringify([bundle.cluster.id, endpoint, what]))
+      .update(JSON.stringify([bundle.cluster.id, endpoint, what, objects]))
       .digest('hex'),
   }
 }

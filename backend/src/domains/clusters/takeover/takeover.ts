@@ -24,10 +24,12 @@ import { clusterQueue, type ClusterParts } from '../parts.ts'
 import { present } from '../present.ts'
 import { installImage } from '../render.ts'
 import * as store from '../store.ts'
+import { addedSentence, choose, demandConfirmed, describeExisting } from './keeping.ts'
 import { readProof } from './proof.ts'
 import { type Survey, survey, type SurveyedMachine } from './survey.ts'
 
 type Asked = Input<typeof clusterImportPreview>['body']
+type Confirmed = Input<typeof clusterImport>['body']
 
 interface Looked {
   readonly survey: Survey
@@ -96,12 +98,7 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
             : `${silent.length} machines did not answer: bring them back, or take them out of the cluster first`,
     },
     ...warnings.map((message) => ({ check: 'warning', ok: true, message })),
-    {
-      check: 'adds',
-      ok: true,
-      message:
-        'Nothing is sent to its machines. In its Kubernetes, Steelyard adds the Secret kube-system/steelyard-cluster-key and the role binding of its operators.',
-    },
+    { check: 'adds', ok: true, message: addedSentence(found.existing) },
   ]
   const takeover: Takeover = {
     name,
@@ -126,6 +123,7 @@ async function look(parts: ClusterParts, who: For, asked: Asked): Promise<Looked
       }
     }),
     checks,
+    existing: await describeExisting(db, found),
     seen: found.seen,
   }
   return { survey: found, takeover }
@@ -140,21 +138,26 @@ function refuse(takeover: Takeover): void {
   if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not contain the version of Kubernetes')
 }
 
-async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, { survey: found, takeover }: Looked) {
+async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked & Pick<Confirmed, 'replace'>, { survey: found, takeover }: Looked) {
   const { clock, operations, secrets, engine } = parts
   await parts.subnets.lockNetworks(tx)
   const now = new Date(clock.now())
   const id = randomUUID()
-  const { name, servers: _servers, checks: _checks, seen: _seen, ...choices } = takeover
+  const { name, servers: _servers, checks: _checks, existing: _existing, seen: _seen, ...choices } = takeover
   const cluster = { id, name }
-  const key = await makeChainKey()
+  const { kept, replaces } = choose(found.existing, asked.replace)
+  // A cluster whose key is kept gets no other.
+  const key = kept.some((one) => one.object === 'cluster_key') ? null : await makeChainKey()
   const operation = await operations.done(tx, caller, 'clusterImport', cluster)
   await store.insert(tx, {
     ...cluster,
     datacenter_id: asked.datacenter_id,
     ...choices,
     vlan_id: null,
-    chain_address: key.address,
+    chain_address: key?.address ?? null,
+    kept: JSON.stringify(kept),
+    replaces: JSON.stringify(replaces),
+    key_applied_at: key === null ? now : null,
     status: 'ready',
     control_plane_at: now,
     nodes_ready_at: now,
@@ -163,8 +166,10 @@ async function write(parts: ClusterParts, tx: Tx, caller: Caller, asked: Asked, 
     created_at: now,
     updated_at: now,
   })
-  await secrets.sealChainKey(tx, id, key.privateKey)
-  key.privateKey.fill(0)
+  if (key !== null) {
+    await secrets.sealChainKey(tx, id, key.privateKey)
+    key.privateKey.fill(0)
+  }
   await secrets.sealBundle(tx, id, found.bundle)
   for (const [position, machine] of found.machines.entries()) await take(parts, tx, caller, { cluster, asked, machine, position, now })
   const first = found.machines.find((m) => m.told?.role === 'control_plane')!
@@ -230,11 +235,12 @@ export const previewTakeover = async (parts: ClusterParts, who: For, asked: Aske
 export async function takeOver(
   parts: ClusterParts,
   caller: Caller,
-  { seen, ...asked }: Input<typeof clusterImport>['body'],
+  { seen, confirm, ...asked }: Confirmed,
 ): Promise<{ cluster: Cluster; operation: Operation }> {
   const looked = await look(parts, { caller }, asked)
   if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it again')
   refuse(looked.takeover)
+  demandConfirmed(looked.takeover, { replace: asked.replace, confirm })
   try {
     return await inTransaction(parts.db, (tx) => write(parts, tx, caller, asked, looked))
   } catch (error) {

@@ -60,6 +60,8 @@ export const buildCluster = (more: Partial<ClusterRow> = {}): ClusterRow => ({
   pod_cidr: '',
   service_cidr: '',
   chain_address: '',
+  kept: [],
+  replaces: {},
   wanted: 'ready',
   forced: false,
   status: 'pending',

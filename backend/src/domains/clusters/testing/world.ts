@@ -25,6 +25,13 @@ import { nextRunAt } from '../../../testing/engine.ts'
 import { startFleet } from '../../../testing/fleet.ts'
 import { temporaryFolder } from '../../../testing/folder.ts'
 
+export interface Another {
+  readonly backend: Backend
+  readonly admin: SignedIn
+  readonly datacenterId: string
+  alone<T>(work: () => Promise<T>): Promise<T>
+}
+
 export interface ClusterWorld {
   readonly backend: Backend
   readonly simulator: Simulator
@@ -39,6 +46,8 @@ export interface ClusterWorld {
   withOtherHardware<T>(server: Pick<Server, 'id'>, request: () => Promise<T>): Promise<T>
   /** Starts a second process with the same database and a clock of its own, which carries out work as well. */
   beside(): Promise<{ readonly backend: Backend; readonly admin: SignedIn; stop(): Promise<void> }>
+  /** Starts another Steelyard with a database of its own, which reaches the same machines. */
+  another(): Promise<Another>
   readonly admin: SignedIn
   readonly datacenterId: string
   /** Confirmed servers in maintenance, in the simulator's order. */
@@ -160,16 +169,16 @@ export async function clusterWorld({
   const contact = backend.domains.all.find((d) => d.name === 'servers')!
   await contact.start!()
   const halt = async () => void (await Promise.all([driver.stop(), contact.stop!()]))
-  const beside: ClusterWorld['beside'] = async () => {
+  const start = async (from: { readonly beside?: Backend }) => {
     const own = testClock(Date.now())
-    const other = await startBackend({ beside: backend, environment: settings, clock: own, log })
+    const other = await startBackend({ ...from, environment: settings, clock: own, log })
     const contacts = other.domains.all.find((d) => d.name === 'servers')!
     const work = realTime(other.platform.engine, own)
     await contacts.start!()
     const stop = async () => void (await Promise.all([work.stop(), contacts.stop!()]))
     // Before the end of its backend, which begins when the test is over.
     whenOver(stop)
-    return { backend: other, admin: await other.signIn({ role: 'admin' }), stop }
+    return { backend: other, admin: await other.signIn({ role: 'admin' }), stop, alone: <T>(act: () => Promise<T>) => work.alone(act) }
   }
   whenOver(async () => {
     await halt()
@@ -203,9 +212,12 @@ export async function clusterWorld({
   }
   const ended: ClusterWorld['ended'] = (id) => until(() => operation(id), hasEnded)
 
-  const datacenter = await admin.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
-  if (!datacenter.answer) throw new Error(`No datacenter: ${datacenter.text}`)
-  const datacenterId = datacenter.answer.id
+  const makeDatacenter = async (by: SignedIn): Promise<string> => {
+    const datacenter = await by.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+    if (!datacenter.answer) throw new Error(`No datacenter: ${datacenter.text}`)
+    return datacenter.answer.id
+  }
+  const datacenterId = await makeDatacenter(admin)
   const addresses = simulator.servers.filter((m) => m.isOn).map((m) => m.plan.address)
   for (let from = 0; from < addresses.length; from += 12) {
     const added = await admin.call(serverAdd, { body: { addresses: addresses.slice(from, from + 12), datacenter_id: datacenterId } })
@@ -239,7 +251,11 @@ export async function clusterWorld({
         await addFault(machine(server), { kind: 'identity', stage: 'maintenance' })
         return answer
       }),
-    beside,
+    beside: () => start({ beside: backend }),
+    async another() {
+      const other = await start({})
+      return { ...other, datacenterId: await makeDatacenter(other.admin) }
+    },
     admin,
     datacenterId,
     nodes,

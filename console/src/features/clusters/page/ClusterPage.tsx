@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
 import { type Cluster, clusterEvents } from '#contract/clusters/clusters.ts'
+import { keptOf } from '#contract/clusters/existing.ts'
 import { CallError } from '../../../api/client.ts'
 import { query } from '../../../api/query.ts'
 import { useCommands } from '../../../layout/search/commands.ts'
@@ -26,6 +27,7 @@ import { ClusterNotFound } from '../ClusterNotFound.tsx'
 import { clusterOne } from '../cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay } from '../cluster-state.ts'
 import { OfferPanel } from '../offers/OfferPanel.tsx'
+import { KeptBinding, KeptKey } from './Kept.tsx'
 import css from './ClusterPage.module.css'
 import { ClusterServers } from './ClusterServers.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
@@ -204,7 +206,7 @@ function Overview({ cluster: c }: { cluster: Cluster }) {
 /** Access to the cluster: credentials created for each download, its address, and its offer. Never shows a private key. */
 const Keys = ({ cluster: c }: { cluster: Cluster }) => (
   <div className={css['cols']}>
-    <div className={css['side']}>
+    <div className="stack">
       <Panel title="Access">
         <div className="stack stack3">
           <p className="fs13 t2">Each download is created for you and is valid for 24 hours. Every download is recorded in the audit log.</p>
@@ -212,15 +214,22 @@ const Keys = ({ cluster: c }: { cluster: Cluster }) => (
             <ActionButton {...kubeconfigAction(c)} />
             <ActionButton {...talosconfigAction(c)} />
           </div>
+          <KeptBinding cluster={c} />
         </div>
       </Panel>
       <Panel title="Cluster key">
-        <KeyValue
-          rows={[
-            ['Address', c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" />],
-            ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
-          ]}
-        />
+        <div className="stack stack3">
+          <KeyValue
+            rows={[
+              [
+                'Address',
+                keptOf(c, 'cluster_key') === null ? c.chainAddress && <Copyable value={c.chainAddress} what="cluster address" /> : 'None of this Steelyard',
+              ],
+              ['Private key', 'Not shown here; in the Secret kube-system/steelyard-cluster-key of the cluster'],
+            ]}
+          />
+          <KeptKey cluster={c} />
+        </div>
       </Panel>
     </div>
     <OfferPanel cluster={c} />
