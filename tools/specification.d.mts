@@ -1,10 +1,13 @@
+interface NamedTest {
+  readonly file: string
+  readonly title: string
+}
 interface RegisterRow {
-  number: string
-  statement: string
-  where: string[]
-  tests: string[]
-  isDecided: boolean
+  readonly number: string
+  readonly statement: string
+  readonly where: readonly string[]
+  readonly tests: readonly NamedTest[]
+  readonly isDecided: boolean
 }
 export function registerRows(markdown: string): RegisterRow[]
-export function numbersIn(title: string): string[]
-export function unshown(rows: readonly RegisterRow[], titles: readonly string[]): string[]
+export function unshown(rows: readonly RegisterRow[], passed: readonly NamedTest[]): string[]
