@@ -27,7 +27,7 @@ test('an image of etcd that is pulled for 40 s is waited for: one Bootstrap call
   await addFault(machine, { kind: 'slow-pull', image: '/etcd:', ms: 40_000 })
   // The pull stands almost still until both steps were read.
   const stopWatching = machine.journal.watch(() => {
-    if (machine.journal.kernelLines.since(0).some((line) => line.includes('pulling image'))) world.simulator.world.clock.setSpeed(0.05)
+    if (machine.journal.kernelLines.since(0).some((line) => line.includes(`pulling image ${image}`))) world.simulator.world.clock.setSpeed(0.05)
   })
   const { cluster, operation } = await world.create([node!])
   const says = (key: string, sentence: string) =>
