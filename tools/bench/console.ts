@@ -10,7 +10,7 @@ export function launch(): Promise<Browser> {
 
 /** What a page may cost: its JavaScript with gzip, in bytes, and its requests. */
 export const pageBudgets = {
-  signIn: { bytes: 95_000, requests: 12 },
+  signIn: { bytes: 96_000, requests: 12 },
   servers: { bytes: 145_000, requests: 20 },
   createCluster: { bytes: 180_000, requests: 35 },
 } as const
