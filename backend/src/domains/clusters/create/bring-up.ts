@@ -11,7 +11,7 @@ import { clusterKeySecret, controlPlanesOf, kubernetesOf, operatorBinding } from
 import { change, type ClusterTurn, done, end, type Next, nowOf, pollMs, running, show, showSteps, wait, waiting, write } from '../whole/cluster-run.ts'
 import { leaving, stepKey } from '../plan.ts'
 import { atTime, listed } from '../sentences.ts'
-import { type EtcdSeen, orderOf, progressOf, reportsMembers, seeEtcd, standingOf } from './etcd-order.ts'
+import { type EtcdSeen, notYet, orderOf, progressOf, reportsMembers, seeEtcd, standingOf } from './etcd-order.ts'
 import * as store from '../store.ts'
 import { chooseForBootstrap } from '../whole/decide-cluster.ts'
 
@@ -83,8 +83,8 @@ export async function bootstrap(turn: ClusterTurn): Promise<Next> {
     const why = look && 'silent' in look ? look.silent : 'it has not answered yet'
     return order.called_at === null ? refused(why) : wait(turn, 'bootstrap', `etcd was started on ${name} at ${atTime(order.called_at)}, but then: ${why}`)
   }
-  // Without a start before the order, a later start would prove nothing.
-  if (look.seen.start === null) return refused('Talos has not started its service etcd yet')
+  const unready = notYet(look.seen)
+  if (unready !== null) return refused(unready)
   const standing = standingOf(order, look.seen, (since) => job.elapsedMs(since))
   if (!standing.isDue) return wait(turn, 'bootstrap', progressOf(name, order.called_at!, look.seen, standing))
   await write(turn, (tx) => store.noteBootstrapCall(tx, state.row.id, orderOf(look.seen, nowOf(turn))))

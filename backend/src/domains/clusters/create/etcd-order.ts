@@ -58,6 +58,15 @@ export async function seeEtcd(client: TalosClient): Promise<EtcdSeen> {
   }
 }
 
+/**
+ * Why no order is sent yet; null if etcd takes one. While its service waits for others, an order has no effect that could be seen. Without a start before the
+ * order, a later start would prove nothing.
+ */
+export function notYet({ state, start, message }: EtcdSeen): string | null {
+  if (state === 'Waiting') return message ?? 'its service etcd waits for others'
+  return start === null ? 'Talos has not started its service etcd yet' : null
+}
+
 /** What is stored of an order before it is sent. */
 export const orderOf = ({ bootId, start }: EtcdSeen, now: Date): EtcdOrder => ({ called_at: now, boot_id: bootId, etcd_start: start })
 

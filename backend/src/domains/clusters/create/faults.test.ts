@@ -76,7 +76,7 @@ describe.concurrent('a temporary fault of a server only delays the creation of i
         () => world.operation(operation.id),
         (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? '')),
       )
-    await says('bootstrap', /^etcd cannot be started on .* yet: time is not in sync yet$/)
+    await says('bootstrap', /^etcd cannot be started on .* yet: Waiting for .*time sync/)
     await says(`etcd/${nodes[0]!.id}`, /time is not synced/)
     await clearFaults(world.machine(nodes[0]!))
     await says(`join/${nodes[1]!.id}`, /^Waiting to be Ready in Kubernetes: time is not synced/)

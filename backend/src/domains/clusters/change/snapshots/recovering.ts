@@ -5,7 +5,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { readStage } from '#talos/client/inventory.ts'
 import { SealBroken } from '../../../../vault/cipher.ts'
 import { StoreError } from '../../../stores/object-store.ts'
-import { orderOf, progressOf, seeEtcd, standingOf } from '../../create/etcd-order.ts'
+import { notYet, orderOf, progressOf, seeEtcd, standingOf } from '../../create/etcd-order.ts'
 import { bootstrapTokenPath, nodePath } from '../../kubernetes.ts'
 import { joined, listed } from '../../sentences.ts'
 import * as members from '../../store.ts'
@@ -152,8 +152,8 @@ export async function recover(turn: Turn, { nodeId }: StepAt): Promise<StepResul
       failed: `etcd on ${m.name} refuses the snapshot: ${seen.message!.replace(/\.$/, '')}. Request the restore again, with another snapshot if this repeats`,
     }
   }
-  // Without a start before the order, a later start would prove nothing.
-  if (seen.start === null) return { waiting: `Talos has not started the service etcd of ${m.name} yet`, againMs: 500 }
+  const unready = notYet(seen)
+  if (unready !== null) return { waiting: `etcd cannot be started on ${m.name} yet: ${unready}`, againMs: 500 }
   const standing = standingOf(recovery, seen, (since) => job.elapsedMs(since))
   if (!standing.isDue) return { waiting: progressOf(m.name, called!, seen, standing), againMs: 500 }
   const order = orderOf(seen, new Date(job.now()))
